@@ -1,0 +1,3 @@
+module example.com/weir
+
+go 1.26.0

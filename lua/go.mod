@@ -1,0 +1,3 @@
+module example.com/weir/lua
+
+go 1.26.0

@@ -1,0 +1,107 @@
+package pseudonym
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/textproto"
+	"strings"
+)
+
+// MaxSubjectBytes bounds a subject's value.
+const MaxSubjectBytes = 1024
+
+// networkBits is the width of the IPv6 prefix that counts as one client.
+const networkBits = 64
+
+// Kinds of [Subject].
+const (
+	kindIP     = "ip"
+	kindHeader = "header"
+	kindAPI    = "api"
+)
+
+// Subject is who is asking: a tuple of kind, name and value. The three are
+// encoded with their lengths before they are digested, so a header whose value
+// reads "ip:192.0.2.1" is not that address. Subjects are comparable; the zero
+// Subject is nobody.
+type Subject struct {
+	kind, name, value string
+}
+
+// IP is the subject of a network address: an IPv4 address by itself, an IPv6
+// address by its /64, which is what one client usually holds. An IPv4-mapped
+// IPv6 address is the IPv4 address. The zero Addr is an error.
+func IP(addr netip.Addr) (Subject, error) {
+	if !addr.IsValid() {
+		return Subject{}, errors.New("not an IP address")
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return Subject{kind: kindIP, value: addr.String()}, nil
+	}
+	return ipNetwork(netip.PrefixFrom(addr, networkBits)), nil
+}
+
+func ipNetwork(prefix netip.Prefix) Subject {
+	return Subject{kind: kindIP, value: prefix.Masked().String()}
+}
+
+// Header is the subject that the request header name identifies by value. The
+// name is canonicalised; the value is taken as it is, 1 to [MaxSubjectBytes]
+// bytes.
+func Header(name, value string) (Subject, error) {
+	if err := checkLength(value); err != nil {
+		return Subject{}, err
+	}
+	return Subject{kind: kindHeader, name: textproto.CanonicalMIMEHeaderKey(name), value: value}, nil
+}
+
+// ParseSubject reads the text form that callers of the decision API and
+// configuration files use, 1 to [MaxSubjectBytes] bytes:
+//
+//	ip:192.0.2.1          the subject of IP; an IPv6 address means its /64
+//	ip:2001:db8::/64      the same network, written out
+//	header:X-Api-Key:abc  the subject of Header("X-Api-Key", "abc")
+//	anything else         a subject of its own, by its whole text
+func ParseSubject(text string) (Subject, error) {
+	if err := checkLength(text); err != nil {
+		return Subject{}, err
+	}
+	if rest, ok := strings.CutPrefix(text, "ip:"); ok {
+		if addr, err := netip.ParseAddr(rest); err == nil {
+			return IP(addr)
+		}
+		if prefix, err := netip.ParsePrefix(rest); err == nil && prefix.Bits() == networkBits && prefix.Addr().Is6() {
+			return ipNetwork(prefix), nil
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "header:"); ok {
+		if name, value, ok := strings.Cut(rest, ":"); ok && name != "" && value != "" {
+			return Header(name, value)
+		}
+	}
+	return Subject{kind: kindAPI, value: text}, nil
+}
+
+// String names the kind of s and hides who it is, so that a subject in a log
+// line gives nobody away.
+func (s Subject) String() string { return "[" + s.kind + " subject]" }
+
+// IsZero reports whether s is nobody.
+func (s Subject) IsZero() bool { return s == Subject{} }
+
+// Digest is the pseudonym of s under key. The zero Subject has the zero Digest.
+func (s Subject) Digest(key *Key) Digest {
+	if s.IsZero() {
+		return Digest{}
+	}
+	return key.Sum(s.kind, s.name, s.value)
+}
+
+func checkLength(text string) error {
+	if len(text) < 1 || len(text) > MaxSubjectBytes {
+		return fmt.Errorf("subject has %d bytes, must have 1 to %d", len(text), MaxSubjectBytes)
+	}
+	return nil
+}
