@@ -1,0 +1,314 @@
+package programmodel
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Vector is one call of a program: what is stored, what is asked and when, and
+// what must follow.
+type Vector struct {
+	Name      string   `json:"name"`
+	NowMillis int64    `json:"nowMillis"`
+	Before    Key      `json:"before"`
+	Arguments []string `json:"arguments"`
+	Reply     []any    `json:"reply"`
+	After     Key      `json:"after"`
+}
+
+// Vectors are the vectors of each program, by its name. Consecutive vectors of
+// one scenario carry on from each other's key.
+func Vectors() map[string][]Vector {
+	return map[string][]Vector{
+		"rate-fixed-window-v1":    fixedWindowVectors(),
+		"rate-sliding-counter-v1": slidingCounterVectors(),
+		"rate-token-bucket-v1":    tokenBucketVectors(),
+	}
+}
+
+// midnight is where the scenarios start, in ms since the epoch: the beginning
+// of a minute, an hour and a day.
+const midnight int64 = 1_800_057_600_000
+
+// recorder plays scenarios against the model and notes each step.
+type recorder struct {
+	program string
+	vectors []Vector
+
+	key  Key
+	now  int64
+	args []string // without the cost
+}
+
+// scenario starts afresh at the given moment after midnight.
+func (r *recorder) scenario(after int64, args ...string) {
+	r.key, r.now, r.args = Key{}, midnight+after, args
+}
+
+// ask notes a call of cost units.
+func (r *recorder) ask(name string, cost int64) {
+	r.call(name, append(slices.Clone(r.args), strconv.FormatInt(cost, 10)))
+}
+
+func (r *recorder) call(name string, arguments []string) {
+	answer, after := Run(r.program, r.key, arguments, r.now)
+	r.vectors = append(r.vectors, Vector{
+		Name: name, NowMillis: r.now, Before: r.key, Arguments: arguments, Reply: Wire(answer), After: after,
+	})
+	r.key = after
+}
+
+// wait moves the clock, backwards too, and with it the key's time to live.
+func (r *recorder) wait(millis int64) {
+	r.now += millis
+	if r.key.TTLMillis > 0 {
+		r.key.TTLMillis -= millis
+		if r.key.TTLMillis <= 0 {
+			r.key = Key{}
+		}
+	}
+}
+
+// set overwrites an argument, as an operator's edit does.
+func (r *recorder) set(position int, value string) { r.args[position] = value }
+
+// damage overwrites a stored field; "" removes it.
+func (r *recorder) damage(field, value string) {
+	r.key.Hash = maps.Clone(r.key.Hash)
+	if value == "" {
+		delete(r.key.Hash, field)
+		return
+	}
+	r.key.Hash[field] = value
+}
+
+// common plays what every program must do alike. args are those of a policy
+// that admits at least two calls of 1 unit; number is a numeric field.
+func (r *recorder) common(number string, args ...string) {
+	last := len(args)
+	start := func() {
+		r.scenario(10_000, slices.Clone(args)...)
+		r.ask("a new subject", 1)
+		r.wait(5)
+	}
+
+	start()
+	r.wait(-105)
+	r.ask("the clock ran back within the bound", 1)
+	r.wait(-250)
+	r.ask("the clock ran back beyond the bound", 1)
+	r.wait(1)
+	r.ask("the clock ran back beyond the bound by less", 1)
+
+	start()
+	r.key.TTLMillis = 0
+	r.ask("a key that lost its time to live", 1)
+
+	start()
+	r.set(0, "2")
+	r.ask("another revision", 1)
+	start()
+	r.set(2, "1")
+	r.ask("another window or refill", 1)
+	for _, broken := range []struct{ name, value string }{
+		{"missing", ""}, {"not a number", "abc"}, {"negative", "-1"}, {"a fraction", "1.5"},
+		{"an exponent", "1e3"}, {"beyond exact integers", "9007199254740992"},
+		{"a very long number", "99999999999999999999999999"}, {"a number with a space", "1 "},
+	} {
+		start()
+		r.damage(number, broken.value)
+		r.ask("stored count is "+broken.name, 1)
+		start()
+		r.damage("l", broken.value)
+		r.ask("stored time is "+broken.name, 1)
+	}
+	start()
+	r.damage("id", "")
+	r.ask("stored identity is missing", 1)
+	r.key = Key{Hash: map[string]string{"name": "somebody else's"}, TTLMillis: 1000}
+	r.ask("a foreign hash", 1)
+	r.key = Key{Other: "somebody else's"}
+	r.ask("a key of another type", 1)
+
+	start()
+	valid := append(slices.Clone(args), "1")
+	with := func(position int, value string) []string {
+		changed := slices.Clone(valid)
+		changed[position] = value
+		return changed
+	}
+	r.call("no arguments", []string{})
+	r.call("an argument is missing", valid[:last])
+	r.call("an argument too many", append(slices.Clone(valid), "1"))
+	for position := range valid {
+		for _, broken := range []string{"", "x", "-1", "1.5", "1e3", "0x10", "1 1", "9007199254740992", "9999999999999999999999"} {
+			r.call("argument "+strconv.Itoa(position+1)+" is "+strconv.Quote(broken), with(position, broken))
+		}
+	}
+	for _, position := range []int{0, 1, 2, last} {
+		r.call("argument "+strconv.Itoa(position+1)+" is zero", with(position, "0"))
+	}
+	r.call("cost above the maximum", with(last, "11"))
+	r.call("maximum cost above the limit", with(last-3, "1000"))
+	r.call("regression above the grace", with(last-1, "60001"))
+	r.call("grace above 30 days", with(last-2, "2592000001"))
+}
+
+func fixedWindowVectors() []Vector {
+	r := &recorder{program: "rate-fixed-window-v1"}
+	policy := []string{"1", "100", "60000", "10", "60000", "250"}
+
+	r.scenario(0, "1", "3", "60000", "3", "60000", "250")
+	for range 4 {
+		r.ask("three in a minute", 1)
+		r.wait(10_000)
+	}
+	r.wait(19_999)
+	r.ask("denied in the window's last millisecond", 1)
+	r.wait(1)
+	r.ask("admitted with the next window", 3)
+
+	r.scenario(59_000, "1", "10", "60000", "10", "0", "0")
+	r.ask("no grace", 10)
+	r.wait(1000)
+	r.ask("a full burst again across the border", 10)
+
+	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.ask("usage before the edit", 5)
+	r.set(1, "8")
+	r.ask("limit raised by three", 4)
+	r.ask("limit raised by three", 3)
+	r.set(1, "2")
+	r.set(3, "2")
+	r.ask("limit lowered below usage", 1)
+
+	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.ask("armed with the old grace", 1)
+	r.set(4, "1000")
+	r.ask("a new grace waits for the next window", 1)
+	r.wait(60_000)
+	r.ask("the next window takes the new grace", 1)
+
+	r.scenario(0, "999999999999999", "999999999999999", "316224000000", "999999999999999", "2592000000", "2592000000")
+	r.ask("the largest of everything", 999_999_999_999_999)
+	r.ask("the largest of everything", 1)
+	r.scenario(0, "1", "1", "1", "1", "0", "0")
+	r.ask("the smallest of everything", 1)
+	r.ask("the smallest of everything", 1)
+
+	r.common("n", policy...)
+	return r.vectors
+}
+
+func slidingCounterVectors() []Vector {
+	r := &recorder{program: "rate-sliding-counter-v1"}
+	policy := []string{"1", "100", "60000", "10", "60000", "250"}
+
+	r.scenario(6_000, "1", "100", "60000", "100", "60000", "250")
+	r.key = Key{Hash: map[string]string{
+		"id": "sc1:1:60000", "p": "50", "c": "10", "l": strconv.FormatInt(r.now, 10),
+	}, TTLMillis: 120_000}
+	r.ask("50 in the previous window, 10 in this, a tenth in", 46)
+	r.ask("50 in the previous window, 10 in this, a tenth in", 45)
+	r.ask("50 in the previous window, 10 in this, a tenth in", 1)
+	r.wait(1200)
+	r.ask("one more has slid out", 1)
+
+	r.scenario(50_000, "1", "10", "60000", "10", "60000", "250")
+	r.ask("a full window", 10)
+	r.ask("denied until this window slides out", 1)
+	r.wait(15_999)
+	r.ask("a millisecond before the announced time", 1)
+	r.wait(1)
+	r.ask("at the announced time", 1)
+	r.wait(120_000)
+	r.ask("after two windows nothing is left", 10)
+
+	r.scenario(900, "1", "1", "1000", "1", "60000", "250")
+	r.ask("limit one", 1)
+	r.wait(200)
+	r.ask("the carried share is not rounded away", 1)
+	r.wait(900)
+	r.ask("limit one, a window later", 1)
+
+	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.ask("usage before the edit", 5)
+	r.set(1, "8")
+	r.ask("limit raised by three", 3)
+	r.set(1, "2")
+	r.set(3, "2")
+	r.ask("limit lowered below usage", 1)
+
+	r.scenario(0, "1", "9007199254", "9007199254", "9007199254", "2592000000", "0")
+	r.ask("the largest of everything", 9_007_199_254)
+	r.ask("the largest of everything", 1)
+	r.scenario(0, "1", "1", "1", "1", "0", "0")
+	r.ask("the smallest of everything", 1)
+	r.ask("the smallest of everything", 1)
+	r.wait(1)
+	r.ask("the smallest of everything, in the next window", 1)
+
+	r.common("c", policy...)
+	return r.vectors
+}
+
+func tokenBucketVectors() []Vector {
+	r := &recorder{program: "rate-token-bucket-v1"}
+	policy := []string{"1", "100", "1", "3000", "10", "60000", "250"}
+
+	r.scenario(0, "1", "10", "1", "3000", "10", "60000", "250")
+	for range 20 {
+		r.ask("ten tokens, one per three seconds, asked every second", 1)
+		r.wait(1000)
+	}
+
+	r.scenario(0, "1", "10", "1", "100", "10", "60000", "250")
+	r.ask("drained", 10)
+	r.wait(250)
+	r.ask("a quarter of a second brings two and a half tokens", 3)
+	r.wait(49)
+	r.ask("a millisecond before the announced time", 3)
+	r.wait(1)
+	r.ask("at the announced time", 3)
+	r.wait(3_600_000)
+	r.ask("a bucket never holds more than its capacity", 1)
+
+	r.scenario(0, "1", "1000", "7", "3", "1000", "0", "0")
+	r.ask("a refill that divides nothing", 1000)
+	r.wait(1)
+	r.ask("a refill that divides nothing", 3)
+	r.ask("no grace", 1)
+
+	r.scenario(0, "1", "1000", "1", "1000", "1000", "60000", "250")
+	r.ask("usage before the edit", 1)
+	r.set(1, "10")
+	r.set(4, "10")
+	r.ask("capacity lowered", 10)
+	r.ask("capacity lowered", 9)
+	r.set(1, "5")
+	r.set(4, "5")
+	r.ask("capacity lowered below the debt", 1)
+	r.set(1, "20")
+	r.ask("capacity raised", 5)
+
+	r.scenario(0, "1", "10", "1", "1000", "10", "5000", "250")
+	r.ask("armed for twice the grace", 1)
+	r.ask("not armed again while a grace is left", 1)
+	r.ask("not armed again while a grace is left", 3)
+	r.ask("armed again", 1)
+	r.set(5, "1000")
+	r.ask("a shorter grace arms again", 1)
+
+	r.scenario(0, "1", "999999999999999", "999999999999998", "9", "999999999999999", "2592000000", "0")
+	r.ask("the largest capacity", 999_999_999_999_999)
+	r.ask("the largest capacity", 1)
+	r.scenario(0, "1", "1", "1", "316224000000", "1", "0", "0")
+	r.ask("the slowest refill", 1)
+	r.ask("the slowest refill", 1)
+	r.damage("d", "316224000001")
+	r.ask("a debt that no bucket can have", 1)
+
+	r.common("d", policy...)
+	return r.vectors
+}

@@ -1,0 +1,9 @@
+package redistest_test
+
+import (
+	"testing"
+
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,134 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// answerTimeout bounds the time from start to the first answer.
+	answerTimeout = 30 * time.Second
+	// operationTimeout bounds everything else that is done to a server.
+	operationTimeout = 30 * time.Second
+	// pollInterval is the pause between two questions whether a server is there.
+	pollInterval = 10 * time.Millisecond
+)
+
+// Server is a real server. Its methods are called from the goroutine of the
+// test, and end the test if they fail.
+type Server struct {
+	// Addr is the server's host:port, the same for its whole life.
+	Addr string
+	// Lane is the lane that the server belongs to.
+	Lane Lane
+
+	machine machine
+	shared  bool
+}
+
+// newServer starts a server and waits until it answers this machine: a
+// container's log may say "ready" before its port is.
+func newServer(ctx context.Context, lane Lane, own []string) (*Server, error) {
+	machine, err := launch(ctx, lane, own)
+	if err != nil {
+		return nil, fmt.Errorf("lane %s: %w", lane, err)
+	}
+	s := &Server{Addr: machine.address(), Lane: lane, machine: machine}
+	if err := s.awaitAnswer(ctx); err != nil {
+		_ = machine.remove(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return s, nil
+}
+
+// Client connects to the server for what a test wants to see or set up there.
+// It never retries, and is closed when the test ends.
+func (s *Server) Client(tb testing.TB) *redis.Client {
+	tb.Helper()
+	client := newClient(s.Addr)
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Pause freezes the server: connections stay open and are even accepted, and
+// nothing is answered until Resume. Only for a server from [Start].
+func (s *Server) Pause(tb testing.TB) {
+	tb.Helper()
+	s.do(tb, "pause", s.machine.pause)
+}
+
+// Resume ends a Pause. What was sent meanwhile is executed.
+func (s *Server) Resume(tb testing.TB) {
+	tb.Helper()
+	s.do(tb, "resume", s.machine.resume)
+}
+
+// Stop kills the server without grace; its data is lost. From then on its port
+// refuses connections. Only for a server from [Start].
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
+	s.do(tb, "stop", s.machine.kill)
+}
+
+// Restart starts the server after a Stop, at the same address and empty, and
+// waits until it answers.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.do(tb, "restart", func(ctx context.Context) error {
+		if err := s.machine.start(ctx); err != nil {
+			return err
+		}
+		return s.awaitAnswer(ctx)
+	})
+}
+
+func (s *Server) do(tb testing.TB, name string, operation func(context.Context) error) {
+	tb.Helper()
+	if s.shared {
+		tb.Fatalf("cannot %s the server that all tests share: use redistest.Start", name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	defer cancel()
+	if err := operation(ctx); err != nil {
+		tb.Fatalf("%s the server of lane %s: %v", name, s.Lane, err)
+	}
+}
+
+func (s *Server) awaitAnswer(ctx context.Context) error {
+	deadline := time.Now().Add(answerTimeout)
+	for {
+		err := ping(ctx, s.Addr)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("the server of lane %s does not answer at %s: %w; it said:\n%s",
+				s.Lane, s.Addr, err, s.machine.log(context.WithoutCancel(ctx)))
+		}
+		time.Sleep(pollInterval)
+	}
+}
+
+// ping asks over a connection of its own, so that no answer comes from an old
+// one.
+func ping(ctx context.Context, addr string) error {
+	client := newClient(addr)
+	defer client.Close()
+	return client.Ping(ctx).Err()
+}
+
+func newClient(addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr:                     addr,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		ContextTimeoutEnabled:    true,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
