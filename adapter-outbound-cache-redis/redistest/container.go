@@ -35,7 +35,7 @@ func newContainer(ctx context.Context, image string, own []string) (*container, 
 		return nil, fmt.Errorf("connect to Docker: %w", err)
 	}
 	// Docker would choose another port after each restart, so it is chosen here.
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -17,10 +18,11 @@ const (
 )
 
 // freePort finds a port of this machine on which nobody listens.
-func freePort() (int, error) {
+func freePort(ctx context.Context) (int, error) {
+	var config net.ListenConfig
 	for range 100 {
 		port := firstPort + rand.IntN(pastPorts-firstPort)
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}

@@ -24,7 +24,7 @@ type process struct {
 var _ machine = (*process)(nil)
 
 func newProcess(ctx context.Context, path string, own []string) (*process, error) {
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (p *process) kill(context.Context) error {
 	return err
 }
 
-// start does not tie the server to ctx: it outlives the call.
 func (p *process) start(context.Context) error {
 	output, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer output.Close()
+	//nolint:noctx // the server outlives the context
 	command := exec.Command(p.path, arguments("127.0.0.1", p.port, p.own)...)
 	command.Dir, command.Stdout, command.Stderr = p.directory, output, output
 	if err := command.Start(); err != nil {

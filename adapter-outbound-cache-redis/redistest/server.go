@@ -110,7 +110,7 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 			return fmt.Errorf("the server of lane %s does not answer at %s: %w; it said:\n%s",
 				s.Lane, s.Addr, err, s.machine.log(context.WithoutCancel(ctx)))
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(pollInterval) //nolint:forbidigo // this is the poll with a deadline
 	}
 }
 

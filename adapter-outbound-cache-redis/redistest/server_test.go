@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,14 +28,14 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 // Ensure that the shared servers need somebody who ends them.
 func TestAClosedPoolLendsNothing(t *testing.T) {
 	var closed pool
-	if _, _, err := closed.take(t.Context(), Lane{name: "any"}); err != errNoMain {
+	if _, _, err := closed.take(t.Context(), Lane{name: "any"}); !errors.Is(err, errNoMain) {
 		t.Errorf("error %v, want %v", err, errNoMain)
 	}
 }
 
 // Ensure that ports lie outside the ranges of local ports.
 func TestFreePort(t *testing.T) {
-	port, err := freePort()
+	port, err := freePort(t.Context())
 	if err != nil || port < firstPort || port >= pastPorts {
 		t.Errorf("port %d, error %v", port, err)
 	}

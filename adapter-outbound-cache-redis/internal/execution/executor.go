@@ -41,25 +41,38 @@ func NewCall(program lua.Program, arguments ...string) Call {
 
 // Run dispatches call for key, with last as its last argument, and returns the
 // raw reply. It dispatches once; when the server does not know the program,
-// which is certain, it loads it and dispatches once more. ctx bounds it all.
+// which is certain, it dispatches once more, together with the program. ctx
+// bounds it all.
 func (e *Executor) Run(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure) {
-	raw, failed := e.dispatch(ctx, call, key, last)
-	if failed == nil || !failed.Unloaded {
-		return raw, failed
+	command := call.command(ctx, key, last)
+	failed := command.Classify(e.client.Process(ctx, command))
+	if failed != nil && failed.Unloaded {
+		return e.loadAndRun(ctx, call, key, last)
 	}
-	if failed := e.Load(ctx, call.program); failed != nil {
-		return nil, failed
-	}
-	return e.dispatch(ctx, call, key, last)
+	return command.Val(), failed
 }
 
-func (e *Executor) dispatch(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure) {
-	args := make([]any, len(call.args), len(call.args)+1)
-	copy(args, call.args)
+// loadAndRun sends program and call in one piece, so that a server which forgets
+// its programs again and again has no moment for it in between.
+func (e *Executor) loadAndRun(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure) {
+	pipe := e.client.Pipeline()
+	load := pipe.ScriptLoad(ctx, call.program.Source)
+	command := call.command(ctx, key, last)
+	_ = pipe.Process(ctx, command)
+	_, _ = pipe.Exec(ctx) // each command has its own error
+
+	failed := command.Classify(command.Err())
+	if failed != nil && failed.Unloaded && load.Err() != nil {
+		return nil, certainty.ClassifyUndispatched(load.Err())
+	}
+	return command.Val(), failed
+}
+
+func (c Call) command(ctx context.Context, key string, last []byte) certainty.Command {
+	args := make([]any, len(c.args), len(c.args)+1)
+	copy(args, c.args)
 	args[keyAt] = key
-	command := certainty.NewCommand(ctx, args, keyAt, last)
-	err := e.client.Process(ctx, command)
-	return command.Val(), command.Classify(err)
+	return certainty.NewCommand(ctx, args, keyAt, last)
 }
 
 // Load makes programs known to the server. It changes no state of a limiter, so

@@ -1,0 +1,324 @@
+package redislimit_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// algorithms are one policy of each, with the same quota and much the same pace.
+func algorithms() map[string]ratelimit.Parameters {
+	return map[string]ratelimit.Parameters{
+		"fixed-window":    ratelimit.FixedWindow{Limit: 5, Window: time.Hour},
+		"sliding-counter": ratelimit.SlidingCounter{Limit: 5, Window: time.Hour},
+		"token-bucket":    ratelimit.TokenBucket{Capacity: 5, RefillTokens: 5, RefillInterval: time.Hour},
+	}
+}
+
+// eachAlgorithm runs f for every algorithm on every kind of server.
+func eachAlgorithm(t *testing.T, f func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters)) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		client := server.Client(t)
+		for name, parameters := range algorithms() {
+			t.Run(name, func(t *testing.T) {
+				client.FlushAll(t.Context())
+				f(t, client, server, parameters)
+			})
+		}
+	})
+}
+
+// Ensure that a denied request is admitted exactly when its retry-after says,
+// although it was denied, and by its own cost.
+func TestAdmitsAtTheAnnouncedTime(t *testing.T) {
+	for name, parameters := range map[string]ratelimit.Parameters{
+		"fixed-window":    ratelimit.FixedWindow{Limit: 4, Window: 400 * time.Millisecond},
+		"sliding-counter": ratelimit.SlidingCounter{Limit: 4, Window: 400 * time.Millisecond},
+		"token-bucket":    ratelimit.TokenBucket{Capacity: 4, RefillTokens: 1, RefillInterval: 100 * time.Millisecond},
+	} {
+		redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+			limiter := newLimiter(t, config(t, server.Addr, policySpec(name, parameters)))
+			one := request(t, name, "somebody", 1)
+			denials := 0
+			for range 14 {
+				decision := decide(t, limiter, one)
+				if decision.Allowed {
+					if decision.RetryAfter != 0 {
+						t.Fatalf("an admission says retry after %v", decision.RetryAfter)
+					}
+					continue
+				}
+				denials++
+				if decision.RetryAfter <= 0 || decision.RetryAfter > 800*time.Millisecond {
+					t.Fatalf("retry after %v", decision.RetryAfter)
+				}
+				// The server's clock may show up to a millisecond less than it is.
+				time.Sleep(decision.RetryAfter + time.Millisecond)
+				if again := decide(t, limiter, one); !again.Allowed {
+					t.Fatalf("denied after waiting the announced %v; now told to wait %v", decision.RetryAfter, again.RetryAfter)
+				}
+			}
+			if denials < 2 {
+				t.Fatalf("only %d denials: the test saw nothing", denials)
+			}
+		})
+	}
+}
+
+// Ensure that exactly the quota is admitted, and that denials leave the key byte
+// for byte as it was, its expiry included.
+func TestDenialWritesNothing(t *testing.T) {
+	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
+		for want := int64(4); want >= 0; want-- {
+			decision := decide(t, limiter, request(t, "p", "somebody", 1))
+			if !decision.Allowed || decision.Remaining != want || decision.Limit != 5 {
+				t.Fatalf("decision is %+v, must be allowed with %d of 5 remaining", decision, want)
+			}
+		}
+		key := onlyKey(t, client)
+		before := image(t, client, key)
+		for range 3 {
+			decision := decide(t, limiter, request(t, "p", "somebody", 1))
+			if decision.Allowed || decision.Remaining != 0 || decision.RetryAfter <= 0 {
+				t.Fatalf("decision is %+v, must be denied", decision)
+			}
+		}
+		if image(t, client, key) != before {
+			t.Error("a denial changed the key")
+		}
+	})
+}
+
+// Ensure that every key expires, within the program's bound, and that a key that
+// lost its expiry gets one again when the design says.
+func TestEveryKeyExpires(t *testing.T) {
+	const grace = time.Minute
+	bounds := map[ratelimit.Algorithm]time.Duration{
+		ratelimit.FixedWindowAlgorithm:    time.Hour + grace,
+		ratelimit.SlidingCounterAlgorithm: 2*time.Hour + grace,
+		ratelimit.TokenBucketAlgorithm:    time.Hour + 2*grace,
+	}
+	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
+		check := func(when string) {
+			t.Helper()
+			bound := bounds[parameters.Algorithm()]
+			if ttl := client.PTTL(t.Context(), onlyKey(t, client)).Val(); ttl <= 0 || ttl > bound {
+				t.Errorf("%s: expires in %v, must be within %v", when, ttl, bound)
+			}
+		}
+		for range 7 {
+			decide(t, limiter, request(t, "p", "somebody", 1))
+			check("after an evaluation")
+		}
+		key := onlyKey(t, client)
+		client.Persist(t.Context(), key)
+		shift(t, client, key, 2*time.Hour)
+		if !decide(t, limiter, request(t, "p", "somebody", 1)).Allowed {
+			t.Fatal("denied two windows later")
+		}
+		check("after PERSIST and a later admission")
+	})
+}
+
+// Ensure that a clock that ran back by more than the bound is refused, with the
+// time that it needs, and that nothing is written.
+func TestClockRegression(t *testing.T) {
+	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
+		decide(t, limiter, request(t, "p", "somebody", 1))
+		key := onlyKey(t, client)
+
+		shift(t, client, key, -10*time.Second)
+		before := image(t, client, key)
+		outcome := evaluate(t, limiter, request(t, "p", "somebody", 1))
+		wantLabel(t, outcome, "unavailable clock-unsafe")
+		if retry := outcome.(ratelimit.Unavailable).RetryAfter; retry < 5*time.Second || retry > 10*time.Second {
+			t.Errorf("retry after %v, must be a little under 9.75 s", retry)
+		}
+		if image(t, client, key) != before {
+			t.Error("an unsafe clock changed the key")
+		}
+
+		// A bound that bears it: the clock is held at the last admission.
+		bearing := policySpec("p", parameters)
+		bearing.MaxClockRegression = 20 * time.Second
+		limiter = newLimiter(t, config(t, server.Addr, bearing))
+		if decision := decide(t, limiter, request(t, "p", "somebody", 1)); !decision.Allowed || decision.Remaining != 3 {
+			t.Errorf("decision is %+v, must be allowed with 3 remaining", decision)
+		}
+	})
+}
+
+// Ensure that state that is damaged, foreign or of another type is left alone.
+func TestIncompatibleState(t *testing.T) {
+	damages := map[string]func(p redis.Pipeliner, key, number string){
+		"a string":          func(p redis.Pipeliner, key, _ string) { p.Set(t.Context(), key, "x", 0) },
+		"a list":            func(p redis.Pipeliner, key, _ string) { p.Del(t.Context(), key); p.LPush(t.Context(), key, "x") },
+		"a foreign hash":    func(p redis.Pipeliner, key, _ string) { p.Del(t.Context(), key); p.HSet(t.Context(), key, "a", "b") },
+		"a field missing":   func(p redis.Pipeliner, key, number string) { p.HDel(t.Context(), key, number) },
+		"a negative number": func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "-1") },
+		"a word":            func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "many") },
+		"a fraction":        func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "0.5") },
+		"a huge number":     func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "99999999999999999999") },
+		"another identity":  func(p redis.Pipeliner, key, _ string) { p.HSet(t.Context(), key, "id", "xx1:1:1") },
+	}
+	numbers := map[ratelimit.Algorithm]string{
+		ratelimit.FixedWindowAlgorithm: "n", ratelimit.SlidingCounterAlgorithm: "c", ratelimit.TokenBucketAlgorithm: "d",
+	}
+	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
+		for name, damage := range damages {
+			client.FlushAll(t.Context())
+			decide(t, limiter, request(t, "p", "somebody", 1))
+			key := onlyKey(t, client)
+			pipe := client.Pipeline()
+			damage(pipe, key, numbers[parameters.Algorithm()])
+			if _, err := pipe.Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			before := image(t, client, key)
+			wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "incompatible state")
+			if image(t, client, key) != before {
+				t.Errorf("%s: the key was touched", name)
+			}
+		}
+	})
+}
+
+// Ensure that an edit of the window or the pace under one revision is refused,
+// and that a new revision starts from an empty state.
+func TestEditsThatNeedARevision(t *testing.T) {
+	edited := map[ratelimit.Algorithm]ratelimit.Parameters{
+		ratelimit.FixedWindowAlgorithm:    ratelimit.FixedWindow{Limit: 5, Window: 2 * time.Hour},
+		ratelimit.SlidingCounterAlgorithm: ratelimit.SlidingCounter{Limit: 5, Window: 2 * time.Hour},
+		ratelimit.TokenBucketAlgorithm:    ratelimit.TokenBucket{Capacity: 5, RefillTokens: 4, RefillInterval: time.Hour},
+	}
+	eachAlgorithm(t, func(t *testing.T, _ *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		c := config(t, server.Addr, policySpec("p", parameters))
+		limiter := newLimiter(t, c)
+		decide(t, limiter, request(t, "p", "somebody", 2))
+
+		spec := policySpec("p", edited[parameters.Algorithm()])
+		c.Catalog.Replace(snapshot(t, spec))
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "incompatible state")
+
+		spec.Revision = 2
+		c.Catalog.Replace(snapshot(t, spec))
+		if decision := decide(t, limiter, request(t, "p", "somebody", 1)); decision.Remaining != 4 {
+			t.Errorf("a new revision starts with %d remaining after one, must be 4", decision.Remaining)
+		}
+	})
+}
+
+// Ensure that a limit that is raised or lowered under one revision takes effect
+// at once and keeps what was spent.
+func TestLimitEditsKeepUsage(t *testing.T) {
+	resized := func(parameters ratelimit.Parameters, quota int64) ratelimit.Parameters {
+		switch p := parameters.(type) {
+		case ratelimit.FixedWindow:
+			p.Limit = quota
+			return p
+		case ratelimit.SlidingCounter:
+			p.Limit = quota
+			return p
+		case ratelimit.TokenBucket:
+			p.Capacity = quota
+			return p
+		}
+		panic("unknown parameters")
+	}
+	eachAlgorithm(t, func(t *testing.T, _ *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
+		c := config(t, server.Addr, policySpec("p", parameters))
+		limiter := newLimiter(t, c)
+		admitted := func() (n int) {
+			for n = 0; n < 100 && decide(t, limiter, request(t, "p", "somebody", 1)).Allowed; n++ {
+			}
+			return n
+		}
+		if n := admitted(); n != 5 {
+			t.Fatalf("%d admitted, must be 5", n)
+		}
+		c.Catalog.Replace(snapshot(t, policySpec("p", resized(parameters, 12))))
+		if n := admitted(); n != 7 {
+			t.Errorf("raised by 7: %d more admitted", n)
+		}
+		c.Catalog.Replace(snapshot(t, policySpec("p", resized(parameters, 3))))
+		if decision := decide(t, limiter, request(t, "p", "somebody", 1)); decision.Allowed || decision.Remaining != 0 || decision.Limit != 3 {
+			t.Errorf("lowered below usage: decision is %+v", decision)
+		}
+	})
+}
+
+// Ensure the token bucket's documented sequence: ten tokens, one per three
+// seconds, asked every second from full.
+func TestTokenBucketSequence(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		client := server.Client(t)
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p",
+			ratelimit.TokenBucket{Capacity: 10, RefillTokens: 1, RefillInterval: 3 * time.Second})))
+		denied := int64(-1)
+		for second, want := range []int64{9, 8, 7, 7, 6, 5, 5, 4, 3, 3, 2, 1, 1, 0, denied, 0, denied, denied, 0, denied, denied, 0} {
+			if second > 0 {
+				shift(t, client, onlyKey(t, client), time.Second)
+			}
+			decision := decide(t, limiter, request(t, "p", "somebody", 1))
+			if decision.Allowed != (want != denied) || decision.Allowed && decision.Remaining != want {
+				t.Fatalf("second %d: allowed %v, %d remaining; must be %d", second, decision.Allowed, decision.Remaining, want)
+			}
+		}
+	})
+}
+
+// Ensure the sliding counter's documented example: 100 per window, 50 spent in
+// the previous one, 10 in this, exactly a tenth in.
+func TestSlidingCounterExample(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		client := server.Client(t)
+		spec := policySpec("p", ratelimit.SlidingCounter{Limit: 100, Window: time.Minute})
+		spec.CleanupGrace, spec.MaxClockRegression = time.Hour, time.Hour
+		limiter := newLimiter(t, config(t, server.Addr, spec))
+
+		// A last admission in the near future, which the bound bears, holds the
+		// clock at that moment: a tenth into the next window.
+		decide(t, limiter, request(t, "p", "somebody", 1))
+		now := client.Time(t.Context()).Val()
+		moment := now.Truncate(time.Minute).Add(time.Minute + 6*time.Second)
+		client.HSet(t.Context(), onlyKey(t, client), "p", 50, "c", 0, "l", moment.UnixMilli())
+
+		if decision := decide(t, limiter, request(t, "p", "somebody", 10)); decision.Remaining != 45 {
+			t.Fatalf("%d remaining, must be 45", decision.Remaining)
+		}
+		for i := range 45 {
+			if !decide(t, limiter, request(t, "p", "somebody", 1)).Allowed {
+				t.Fatalf("denied after %d of 45", i)
+			}
+		}
+		decision := decide(t, limiter, request(t, "p", "somebody", 1))
+		if decision.Allowed || decision.Certainty != ratelimit.ApproximateAlgorithm {
+			t.Fatalf("the 46th is %+v, must be denied", decision)
+		}
+	})
+}
+
+// shift moves the stored times of a key back by d, as if d had passed.
+func shift(t *testing.T, client *redis.Client, key string, d time.Duration) {
+	t.Helper()
+	for _, field := range []string{"l", "a"} {
+		stored, err := client.HGet(t.Context(), key, field).Result()
+		if err != nil {
+			continue
+		}
+		at, err := strconv.ParseInt(stored, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.HSet(t.Context(), key, field, at-d.Milliseconds())
+	}
+}

@@ -1,0 +1,168 @@
+package redislimit_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// allowed is a well-formed admission by the policy hour.
+const allowed = "*7\r\n$7\r\nALLOWED\r\n:1796000000000\r\n:1796000000000\r\n:5\r\n:4\r\n:0\r\n:1796004000000\r\n"
+
+// inScript is how a server marks an error that a running program raised.
+const inScript = " script: 0123456789abcdef0123456789abcdef01234567, on @user_script:90."
+
+// Ensure that for every way in which an evaluation can fail, the outcome says
+// whether it may have been charged, and that it was sent at most once.
+func TestCertainty(t *testing.T) {
+	answers := func(text string) fakeredis.Behaviour {
+		return fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: text} })
+	}
+	hangsUp := func(text string) fakeredis.Behaviour {
+		return fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: text, Close: true} })
+	}
+	at := func(points string, reply fakeredis.Reply) fakeredis.Behaviour {
+		polite := answers(allowed)
+		return func(command string, arguments []string) fakeredis.Reply {
+			if slices.Contains(strings.Fields(points), command) {
+				return reply
+			}
+			return polite(command, arguments)
+		}
+	}
+	refuses := func(line string) fakeredis.Behaviour { return answers("-" + line + "\r\n") }
+	edited := func(old, text string) fakeredis.Behaviour { return answers(strings.Replace(allowed, old, text, 1)) }
+
+	for name, row := range map[string]struct {
+		behaviour fakeredis.Behaviour
+		want      string
+		sent      int
+	}{
+		"a decision": {answers(allowed), "allowed", 1},
+
+		// Not dispatched.
+		"hangs up in the handshake":    {at("HELLO", fakeredis.Reply{Close: true}), "unavailable connection", 0},
+		"silent in the handshake":      {at("HELLO", fakeredis.Reply{}), "unavailable connection", 0},
+		"wrong password":               {at("HELLO AUTH", fakeredis.Reply{Text: "-WRONGPASS invalid username-password pair\r\n"}), "unavailable access-denied", 0},
+		"database refused":             {at("SELECT", fakeredis.Reply{Text: "-NOPERM no permissions to run 'select'\r\n"}), "unavailable access-denied", 0},
+		"still loading when connected": {at("SELECT", fakeredis.Reply{Text: "-LOADING Redis is loading the dataset in memory\r\n"}), "unavailable store-unready", 0},
+
+		// Dispatched, and the fate is unknown.
+		"hangs up after the request": {hangsUp(""), "indeterminate no-reply", 1},
+		"no reply":                   {answers(""), "indeterminate no-reply", 1},
+		"half a reply":               {hangsUp(allowed[:20]), "indeterminate no-reply", 1},
+		"garbage":                    {answers("?what\r\n"), "indeterminate no-reply", 1},
+		"error after a write":        {refuses("ERR user_script:90: boom" + inScript), "indeterminate script-error", 1},
+		"wrong type inside":          {refuses("WRONGTYPE Operation against a key" + inScript), "indeterminate script-error", 1},
+		"access inside (7.2)":        {refuses("ERR ACL failure in script: no permissions to run 'pexpire'" + inScript), "indeterminate access-denied", 1},
+		"access inside (7.0)":        {refuses("ERR The user executing the script can't run this command" + inScript), "indeterminate access-denied", 1},
+		"foreign key inside":         {refuses("ERR Script attempted to access a non local key in a cluster node" + inScript), "indeterminate script-error", 1},
+		"an error nobody knows":      {refuses("STRANGE new world"), "indeterminate script-error", 1},
+
+		// Refused before any write.
+		"loading":              {refuses("LOADING Redis is loading the dataset in memory"), "unavailable store-unready", 1},
+		"master down":          {refuses("MASTERDOWN Link with MASTER is down"), "unavailable store-unready", 1},
+		"busy":                 {refuses("BUSY Redis is busy running a script"), "unavailable store-unready", 1},
+		"read only":            {refuses("READONLY You can't write against a read only replica." + inScript), "unavailable store-unready", 1},
+		"cluster down":         {refuses("CLUSTERDOWN The cluster is down"), "unavailable store-unready", 1},
+		"try again":            {refuses("TRYAGAIN Multiple keys request during rehashing"), "unavailable store-unready", 1},
+		"killed before writes": {refuses("ERR Error running script: Script killed by user with SCRIPT KILL"), "unavailable store-unready", 1},
+		"too many clients":     {refuses("ERR max number of clients reached"), "unavailable store-unready", 1},
+		"out of memory":        {refuses("OOM command not allowed when used memory > 'maxmemory'." + inScript), "unavailable store-full", 1},
+		"cannot persist":       {refuses("MISCONF Redis is configured to save RDB snapshots"), "unavailable store-full", 1},
+		"no replicas":          {refuses("NOREPLICAS Not enough good replicas to write."), "unavailable store-full", 1},
+		"not allowed":          {refuses("NOPERM this user has no permissions to run the 'evalsha' command"), "unavailable access-denied", 1},
+		"not authenticated":    {refuses("NOAUTH Authentication required."), "unavailable access-denied", 1},
+		"moved":                {refuses("MOVED 3999 127.0.0.1:6381"), "unavailable unsupported", 1},
+		"cross slot":           {refuses("CROSSSLOT Keys in request don't hash to the same slot"), "unavailable unsupported", 1},
+		"command unknown":      {refuses("ERR unknown command 'EVALSHA', with args beginning with:"), "unavailable unsupported", 1},
+		"program forgotten":    {refuses("NOSCRIPT No matching script."), "unavailable store-unready", 2},
+
+		// A reply that is none.
+		"null":              {answers("$-1\r\n"), "incompatible protocol", 1},
+		"a word":            {answers("+OK\r\n"), "incompatible protocol", 1},
+		"an empty array":    {answers("*0\r\n"), "incompatible protocol", 1},
+		"six fields":        {answers(strings.Replace(strings.Replace(allowed, "*7", "*6", 1), ":0\r\n", "", 1)), "incompatible protocol", 1},
+		"eight fields":      {answers(strings.Replace(allowed, "*7", "*8", 1) + ":0\r\n"), "incompatible protocol", 1},
+		"unknown status":    {edited("ALLOWED", "PERHAPS"), "incompatible protocol", 1},
+		"status a number":   {edited("$7\r\nALLOWED", ":1"), "incompatible protocol", 1},
+		"a field a word":    {edited(":4\r\n", "$3\r\nfew\r\n"), "incompatible protocol", 1},
+		"a field null":      {edited(":4\r\n", "$-1\r\n"), "incompatible protocol", 1},
+		"a hex numeral":     {edited(":4\r\n", "$3\r\n0x4\r\n"), "incompatible protocol", 1},
+		"a leading zero":    {edited(":4\r\n", "$2\r\n04\r\n"), "incompatible protocol", 1},
+		"negative":          {edited(":4\r\n", ":-4\r\n"), "incompatible protocol", 1},
+		"beyond exact":      {edited(":1796004000000", ":9007199254740992"), "incompatible protocol", 1},
+		"more than limit":   {edited(":4\r\n", ":6\r\n"), "incompatible protocol", 1},
+		"another limit":     {edited(":5\r\n", ":50\r\n"), "incompatible protocol", 1},
+		"allowed but wait":  {edited(":0\r\n", ":7\r\n"), "incompatible protocol", 1},
+		"denied, no wait":   {edited("$7\r\nALLOWED", "$6\r\nDENIED"), "incompatible protocol", 1},
+		"reset in the past": {edited(":1796004000000", ":1795999999999"), "incompatible protocol", 1},
+		"invalid arguments": {answers("*7\r\n$7\r\nINVALID\r\n:1796000000000\r\n:1796000000000\r\n:0\r\n:0\r\n:0\r\n:0\r\n"), "incompatible protocol", 1},
+		"numbers as text":   {edited(":4\r\n", "$1\r\n4\r\n"), "allowed", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := fakeredis.Start(t, row.behaviour)
+			c := config(t, server.Addr+"/1", policySpec("p", hour))
+			c.CommandTimeout, c.PoolTimeout = 100*time.Millisecond, 100*time.Millisecond
+			c.Username, c.Password = "weir", "hunter2"
+			outcome := evaluate(t, newLimiter(t, c), request(t, "p", "somebody", 1))
+			if got := label(outcome); got != row.want {
+				t.Errorf("outcome is %q, must be %q", got, row.want)
+			}
+			if sent := server.Evaluations(); sent != row.sent {
+				t.Errorf("%d evaluations were sent, must be %d", sent, row.sent)
+			}
+		})
+	}
+}
+
+// Ensure that a port where nobody listens is told at once.
+func TestNobodyListens(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	limiter := newLimiter(t, config(t, address, policySpec("p", hour)))
+	start := time.Now()
+	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable connection")
+	if took := time.Since(start); took > 500*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+}
+
+// Ensure that waiting for a connection is bounded and charges nothing, and that
+// a caller who leaves after dispatch is answered in doubt.
+func TestPoolWaitAndCancellation(t *testing.T) {
+	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{} }))
+	c := config(t, server.Addr, policySpec("p", hour))
+	c.PoolSize, c.PoolTimeout, c.CommandTimeout = 1, 50*time.Millisecond, 400*time.Millisecond
+	limiter := newLimiter(t, c)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var holder sync.WaitGroup
+	var held ratelimit.Outcome
+	holder.Go(func() { held = limiter.Evaluate(ctx, request(t, "p", "a", 1)) })
+	for deadline := time.Now().Add(5 * time.Second); server.Evaluations() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the first evaluation never arrived")
+		}
+	}
+	cancel()
+	wantLabel(t, evaluate(t, limiter, request(t, "p", "b", 1)), "unavailable saturated")
+	holder.Wait()
+	wantLabel(t, held, "indeterminate no-reply")
+	if sent := server.Evaluations(); sent != 1 {
+		t.Errorf("%d evaluations were sent, must be 1", sent)
+	}
+}

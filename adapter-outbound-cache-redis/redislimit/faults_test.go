@@ -1,0 +1,303 @@
+package redislimit_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Bounds that tests of the timeouts use, and how much later than these an answer
+// may come.
+const (
+	shortCommand = 50 * time.Millisecond
+	shortPool    = 50 * time.Millisecond
+	lateness     = 50 * time.Millisecond
+)
+
+func shortTempered(t *testing.T, server *redistest.Server) redislimit.Config {
+	c := config(t, server.Addr, policySpec("p", ratelimit.FixedWindow{Limit: 1_000_000, Window: time.Hour}))
+	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = shortCommand, shortPool, 250*time.Millisecond
+	return c
+}
+
+// tally counts outcomes by their label and keeps the longest answer.
+type tally struct {
+	mu      sync.Mutex
+	counts  map[string]int
+	longest time.Duration
+}
+
+func (c *tally) note(outcome string, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[string]int)
+	}
+	c.counts[outcome]++
+	c.longest = max(c.longest, took)
+}
+
+// flood evaluates from many callers until ctx ends.
+func flood(ctx context.Context, t *testing.T, port ratelimit.EdgePort, callers int) *tally {
+	one := request(t, "p", "somebody", 1)
+	seen := new(tally)
+	var callersDone sync.WaitGroup
+	for range callers {
+		callersDone.Go(func() {
+			for ctx.Err() == nil {
+				call, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
+				start := time.Now()
+				outcome := port.Evaluate(call, one)
+				seen.note(label(outcome), time.Since(start))
+				cancel()
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	callersDone.Wait()
+	return seen
+}
+
+func during(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually polls until want is the label of an evaluation.
+func eventually(t *testing.T, port ratelimit.EdgePort, want string, within time.Duration) {
+	t.Helper()
+	var got string
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if got = label(evaluate(t, port, request(t, "p", "somebody", 1))); got == want {
+			return
+		}
+	}
+	t.Fatalf("outcome is still %q after %v, must be %q", got, within, want)
+}
+
+// onDedicated runs f with a server of its own on every lane.
+func onDedicated(t *testing.T, f func(t *testing.T, server *redistest.Server), arguments ...string) {
+	for _, lane := range redistest.Lanes(t) {
+		t.Run(lane.String(), func(t *testing.T) { f(t, redistest.Start(t, lane, arguments...)) })
+	}
+}
+
+// Ensure that a server that is gone is answered as a connection failure, within
+// the bound, and that decisions resume by themselves once it is back.
+func TestServerStopsAndComesBack(t *testing.T) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		var log memo
+		c := shortTempered(t, server)
+		c.Logger = log.logger()
+		limiter := newLimiter(t, c)
+		eventually(t, limiter, "allowed", time.Second)
+
+		server.Stop(t)
+		seen := flood(during(t, time.Second), t, limiter, 16)
+		for outcome := range seen.counts {
+			if !strings.HasPrefix(outcome, "unavailable") && !strings.HasPrefix(outcome, "indeterminate") {
+				t.Errorf("%q while the server is gone", outcome)
+			}
+		}
+		if seen.counts["unavailable connection"] == 0 {
+			t.Errorf("no connection failure while the server is gone: %v", seen.counts)
+		}
+		if bound := shortPool + shortCommand + lateness; seen.longest > bound {
+			t.Errorf("an answer took %v, must be within %v", seen.longest, bound)
+		}
+		server.Restart(t)
+		eventually(t, limiter, "allowed", 2*time.Second)
+		if n := strings.Count(log.String(), "redis does not decide"); n == 0 || n > 3 {
+			t.Errorf("the outage stands %d times in the log, must stand once or so", n)
+		}
+		if !strings.Contains(log.String(), "redis decides again") {
+			t.Error("the recovery is not in the log")
+		}
+	})
+}
+
+// Ensure that a server that hangs in the middle of traffic is never taken for a
+// permission, that each answer keeps the bound, and that decisions resume.
+func TestServerHangsUnderTraffic(t *testing.T) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		limiter := newLimiter(t, shortTempered(t, server))
+		eventually(t, limiter, "allowed", time.Second)
+
+		traffic, stop := context.WithCancel(t.Context())
+		var before sync.WaitGroup
+		before.Go(func() { flood(traffic, t, limiter, 128) })
+		server.Pause(t)
+		stop()
+		before.Wait()
+
+		seen := flood(during(t, time.Second), t, limiter, 128)
+		for outcome := range seen.counts {
+			switch outcome {
+			case "indeterminate no-reply", "unavailable connection", "unavailable saturated":
+			default:
+				t.Errorf("%q while the server hangs", outcome)
+			}
+		}
+		if bound := shortPool + shortCommand + lateness; seen.longest > bound {
+			t.Errorf("an answer took %v, must be within %v", seen.longest, bound)
+		}
+		server.Resume(t)
+		eventually(t, limiter, "allowed", 2*time.Second)
+	})
+}
+
+// Ensure that a server that is not there at start is found later.
+func TestServerDownAtStart(t *testing.T) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		server.Stop(t)
+		limiter := newLimiter(t, shortTempered(t, server))
+		if err := limiter.Prepare(during(t, time.Second)); err == nil || err.Error() != "connection" {
+			t.Errorf("prepare says %v, must say connection", err)
+		}
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable connection")
+		server.Restart(t)
+		eventually(t, limiter, "allowed", 2*time.Second)
+		if err := limiter.Prepare(during(t, time.Second)); err != nil {
+			t.Errorf("prepare says %v once the server is up", err)
+		}
+	})
+}
+
+// Ensure that a server which forgets its programs all the time loses no request
+// and miscounts none.
+func TestScriptFlushUnderLoad(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		client := server.Client(t)
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", ratelimit.FixedWindow{Limit: 1_000_000, Window: time.Hour})))
+		flushing := during(t, time.Second)
+		var flusher sync.WaitGroup
+		flushes := 0
+		flusher.Go(func() {
+			for flushing.Err() == nil {
+				client.ScriptFlush(context.Background())
+				flushes++
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+		var load sync.WaitGroup
+		seen := new(tally)
+		one := request(t, "p", "somebody", 1)
+		for range 64 {
+			load.Go(func() {
+				for flushing.Err() == nil {
+					seen.note(label(evaluate(t, limiter, one)), 0)
+				}
+			})
+		}
+		load.Wait()
+		flusher.Wait()
+		if len(seen.counts) != 1 || flushes < 5 {
+			t.Fatalf("outcomes %v with %d flushes, must all be allowed", seen.counts, flushes)
+		}
+		remaining := decide(t, limiter, one).Remaining
+		if spent := 1_000_000 - 1 - remaining; spent != int64(seen.counts["allowed"]) {
+			t.Errorf("%d admitted, %d charged", seen.counts["allowed"], spent)
+		}
+	})
+}
+
+// Ensure that what the server refuses is told apart: a lasting refusal is not an
+// outage, and a refusal inside a running program leaves the charge in doubt.
+func TestServerRefuses(t *testing.T) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		admin := server.Client(t)
+		ctx := t.Context()
+		as := func(user string) *redislimit.Limiter {
+			c := config(t, server.Addr, policySpec("p", hour))
+			c.Username, c.Password = user, "hunter2"
+			return newLimiter(t, c)
+		}
+		rules := func(user string, rules ...string) {
+			if err := admin.ACLSetUser(ctx, user, append([]string{"reset", "on", ">hunter2", "~weir:1:*", "resetchannels", "-@all"}, rules...)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rules("full", "+evalsha", "+script|load", "+time", "+hmget", "+hset", "+pexpire", "+exists")
+		wantLabel(t, evaluate(t, as("full"), request(t, "p", "full", 1)), "allowed")
+		rules("mute", "+script|load", "+time", "+hmget", "+hset", "+pexpire", "+exists")
+		wantLabel(t, evaluate(t, as("mute"), request(t, "p", "mute", 1)), "unavailable access-denied")
+		rules("half", "+evalsha", "+script|load", "+time", "+hmget", "+hset", "+exists")
+		wantLabel(t, evaluate(t, as("half"), request(t, "p", "half", 1)), "indeterminate access-denied")
+		rules("blind", "+evalsha", "+script|load", "+time", "+hset", "+pexpire", "+exists")
+		wantLabel(t, evaluate(t, as("blind"), request(t, "p", "blind", 1)), "indeterminate access-denied")
+		wantLabel(t, evaluate(t, as("nobody"), request(t, "p", "nobody", 1)), "unavailable access-denied")
+
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "allowed")
+		admin.ConfigSet(ctx, "maxmemory", "1")
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable store-full")
+		admin.ConfigSet(ctx, "maxmemory", "0")
+		admin.ConfigSet(ctx, "min-replicas-to-write", "1")
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable store-full")
+		admin.ConfigSet(ctx, "min-replicas-to-write", "0")
+		admin.ReplicaOf(ctx, "127.0.0.1", "1")
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable store-unready")
+		admin.ReplicaOf(ctx, "NO", "ONE")
+		if decision := decide(t, limiter, request(t, "p", "somebody", 1)); decision.Remaining != 3 {
+			t.Errorf("%d remaining, must be 3: a refusal was charged", decision.Remaining)
+		}
+	})
+}
+
+// Ensure that more evaluations than admitted at one time are refused at once.
+func TestAdmission(t *testing.T) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		c := config(t, server.Addr, policySpec("p", hour))
+		c.MaxInFlight, c.CommandTimeout = 2, 500*time.Millisecond
+		limiter := newLimiter(t, c)
+		decide(t, limiter, request(t, "p", "somebody", 1))
+		server.Pause(t)
+		defer server.Resume(t)
+		var waiting sync.WaitGroup
+		seen := new(tally)
+		for range 3 {
+			waiting.Go(func() {
+				start := time.Now()
+				outcome := label(evaluate(t, limiter, request(t, "p", "somebody", 1)))
+				seen.note(outcome, time.Since(start))
+			})
+		}
+		waiting.Wait()
+		if seen.counts["unavailable saturated"] != 1 {
+			t.Errorf("outcomes %v, must be one saturated of three", seen.counts)
+		}
+	})
+}
+
+// Ensure that two limiters over one store admit exactly the quota between them.
+func TestTwoLimitersShareTheQuota(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		for name, parameters := range map[string]ratelimit.Parameters{
+			"fixed-window":    ratelimit.FixedWindow{Limit: 50, Window: 24 * time.Hour},
+			"sliding-counter": ratelimit.SlidingCounter{Limit: 50, Window: 24 * time.Hour},
+			"token-bucket":    ratelimit.TokenBucket{Capacity: 50, RefillTokens: 1, RefillInterval: 24 * time.Hour},
+		} {
+			limiters := []*redislimit.Limiter{
+				newLimiter(t, config(t, server.Addr, policySpec(name, parameters))),
+				newLimiter(t, config(t, server.Addr, policySpec(name, parameters))),
+			}
+			one := request(t, name, "somebody", 1)
+			var callers sync.WaitGroup
+			seen := new(tally)
+			for i := range 200 {
+				callers.Go(func() { seen.note(label(evaluate(t, limiters[i%2], one)), 0) })
+			}
+			callers.Wait()
+			if seen.counts["allowed"] != 50 || seen.counts["denied"] != 150 {
+				t.Errorf("%s: outcomes %v, must be 50 allowed and 150 denied", name, seen.counts)
+			}
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package redislimit_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+func TestMain(m *testing.M) {
+	redislimit.RouteClientLog(slog.New(slog.DiscardHandler))
+	redistest.Main(m)
+}
+
+// Timeouts of the limiters under test. They are generous, since the machines
+// that run tests are busy; tests of the timeouts set their own.
+const (
+	commandTimeout = 2 * time.Second
+	poolTimeout    = 2 * time.Second
+)
+
+// policySpec is a valid policy around parameters.
+func policySpec(id string, parameters ratelimit.Parameters) ratelimit.PolicySpec {
+	return ratelimit.PolicySpec{
+		ID:                 id,
+		Revision:           1,
+		Parameters:         parameters,
+		MaxCost:            parameters.Quota(),
+		CleanupGrace:       time.Minute,
+		MaxClockRegression: 250 * time.Millisecond,
+		FailurePolicy:      ratelimit.FailClosed,
+	}
+}
+
+func policy(t testing.TB, spec ratelimit.PolicySpec) ratelimit.Policy {
+	t.Helper()
+	p, err := ratelimit.NewPolicy(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func snapshot(t testing.TB, specs ...ratelimit.PolicySpec) *ratelimit.Snapshot {
+	t.Helper()
+	var policies []ratelimit.Policy
+	for _, spec := range specs {
+		policies = append(policies, policy(t, spec))
+	}
+	s, err := ratelimit.NewSnapshot(policies...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func secret(t testing.TB) pseudonym.Secret {
+	t.Helper()
+	s, err := pseudonym.NewSecret([]byte("a secret of the tests, long enough."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func config(t testing.TB, address string, specs ...ratelimit.PolicySpec) redislimit.Config {
+	return redislimit.Config{
+		Endpoint:       "redis://" + address,
+		CommandTimeout: commandTimeout,
+		DialTimeout:    time.Second,
+		PoolTimeout:    poolTimeout,
+		PoolSize:       32,
+		MaxInFlight:    1024,
+		Secret:         secret(t),
+		Catalog:        ratelimit.NewCatalog(snapshot(t, specs...)),
+	}
+}
+
+// newLimiter is closed with the test.
+func newLimiter(t testing.TB, c redislimit.Config) *redislimit.Limiter {
+	t.Helper()
+	limiter, err := redislimit.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := limiter.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return limiter
+}
+
+func request(t testing.TB, policyID, subject string, cost int64) ratelimit.Request {
+	t.Helper()
+	parsed, err := pseudonym.ParseSubject(subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ratelimit.NewRequest(ratelimit.RequestSpec{
+		PolicyID: policyID,
+		Subject:  parsed.Digest(secret(t).SubjectKey()),
+		Cost:     cost,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func evaluate(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) ratelimit.Outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return port.Evaluate(ctx, r)
+}
+
+// decide is evaluate for what must come to a decision.
+func decide(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) ratelimit.Decision {
+	t.Helper()
+	evaluated, ok := evaluate(t, port, r).(ratelimit.Evaluated)
+	if !ok {
+		t.Fatalf("outcome is %s, must be a decision", label(evaluate(t, port, r)))
+	}
+	return evaluated.Decision
+}
+
+// label names an outcome in a word.
+func label(outcome ratelimit.Outcome) string {
+	named := func(class string, category failure.Category) string { return class + " " + string(category) }
+	switch o := outcome.(type) {
+	case ratelimit.Evaluated:
+		if o.Decision.Allowed {
+			return "allowed"
+		}
+		return "denied"
+	case ratelimit.Unavailable:
+		return named("unavailable", o.Category)
+	case ratelimit.Indeterminate:
+		return named("indeterminate", o.Category)
+	case ratelimit.Incompatible:
+		return named("incompatible", o.Category)
+	default:
+		return fmt.Sprintf("%T", outcome)
+	}
+}
+
+func wantLabel(t testing.TB, outcome ratelimit.Outcome, want string) {
+	t.Helper()
+	if got := label(outcome); got != want {
+		t.Fatalf("outcome is %q, must be %q", got, want)
+	}
+}
+
+// onlyKey is the one limiter key that the server holds.
+func onlyKey(t testing.TB, client *redis.Client) string {
+	t.Helper()
+	keys := client.Keys(t.Context(), "*").Val()
+	if len(keys) != 1 {
+		t.Fatalf("server holds %d keys, must hold one: %q", len(keys), keys)
+	}
+	return keys[0]
+}
+
+// image is everything about a key, to see whether anything was touched.
+func image(t testing.TB, client *redis.Client, key string) string {
+	t.Helper()
+	dump, err := client.Dump(t.Context(), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dump + "@" + client.PExpireTime(t.Context(), key).Val().String()
+}
+
+// memo is a log that remembers its lines.
+type memo struct {
+	mu    sync.Mutex
+	lines strings.Builder
+}
+
+func (m *memo) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lines.Write(p)
+}
+
+func (m *memo) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lines.String()
+}
+
+func (m *memo) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(m, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

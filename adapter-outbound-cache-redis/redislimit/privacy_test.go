@@ -1,0 +1,77 @@
+package redislimit_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+)
+
+// Ensure that keys have the documented shape and that neither keys, fields nor
+// log lines give a subject away, whatever it is made of.
+func TestNothingGivesASubjectAway(t *testing.T) {
+	server := redistest.Primary(t)
+	client := server.Client(t)
+	var log memo
+	c := config(t, server.Addr, policySpec("edge-default", hour))
+	c.Logger = log.logger()
+	redislimit.RouteClientLog(c.Logger)
+	limiter := newLimiter(t, c)
+
+	subjects := []string{
+		"jane.doe@example.org", "ip:203.0.113.77", "header:X-Api-Key:sk-live-4242424242",
+		"a{b}c*d\r\n\x00", strings.Repeat("x", 1024), "\xff\xfe not UTF-8", "héllo", "{}",
+	}
+	for _, subject := range subjects {
+		decide(t, limiter, request(t, "edge-default", subject, 1))
+	}
+	keys := client.Keys(t.Context(), "*").Val()
+	if len(keys) != len(subjects) {
+		t.Fatalf("%d keys for %d subjects", len(keys), len(subjects))
+	}
+	shape := regexp.MustCompile(`^weir:1:rate:edge-default:state:\{[A-Za-z0-9_-]{8}\}:[A-Za-z0-9_-]{22}$`)
+	for _, key := range keys {
+		if !shape.MatchString(key) {
+			t.Errorf("key %q has another shape", key)
+		}
+		for _, secret := range []string{"jane", "203.0.113", "sk-live", "xxxx"} {
+			if strings.Contains(key, secret) || strings.Contains(client.Dump(t.Context(), key).Val(), secret) {
+				t.Errorf("key %q gives %q away", key, secret)
+			}
+		}
+	}
+	for _, secret := range []string{"jane", "203.0.113", "sk-live", "xxxx"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log gives %q away", secret)
+		}
+	}
+}
+
+// Ensure that what tells two states apart is in the key: the subject, the
+// policy, its revision; and that the same subject has one slot under all.
+func TestKeysKeepStatesApart(t *testing.T) {
+	server := redistest.Primary(t)
+	client := server.Client(t)
+	second := policySpec("a", hour)
+	second.Revision = 2
+	for _, c := range []redislimit.Config{
+		config(t, server.Addr, policySpec("a", hour), policySpec("b", hour)),
+		config(t, server.Addr, second),
+	} {
+		limiter := newLimiter(t, c)
+		for _, policy := range c.Catalog.Current().Policies() {
+			decide(t, limiter, request(t, policy.ID(), "ip:192.0.2.1", 1))
+			decide(t, limiter, request(t, policy.ID(), "header:X-Api-Key:ip:192.0.2.1", 1))
+		}
+	}
+	keys := client.Keys(t.Context(), "*").Val()
+	tags := make(map[string]bool)
+	for _, key := range keys {
+		tags[key[strings.Index(key, "{"):strings.Index(key, "}")]] = true
+	}
+	if len(keys) != 6 || len(tags) != 2 {
+		t.Errorf("%d keys in %d slots, must be 6 in 2: %q", len(keys), len(tags), keys)
+	}
+}
