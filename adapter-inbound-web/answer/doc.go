@@ -1,0 +1,16 @@
+// Package answer turns what happened inside into what HTTP says about it. It is
+// the only place that knows which status code, header fields and document
+// belong to an outcome, and the one writer of problem documents (RFC 9457) for
+// all packages that serve HTTP.
+//
+//	allowed        passes, with the rate-limit header fields
+//	denied         429, the same fields and Retry-After, type …#quota-exceeded
+//	unavailable    503, Retry-After, type …#temporary-reduced-capacity
+//	indeterminate  503, Retry-After, type …#temporary-reduced-capacity
+//	incompatible   503, logged as an error
+//	anything else  as incompatible
+//
+// A [Gate] answers requests that are themselves limited. [Failures] answers
+// callers that ask for a decision. A [Problem] answers everything else that
+// goes wrong.
+package answer

@@ -1,0 +1,107 @@
+package answer
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Types and titles of problems, from the IANA registrations in
+// draft-ietf-httpapi-ratelimit-headers-11.
+const (
+	typeQuotaExceeded            = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	titleQuotaExceeded           = "Quota Exceeded"
+	typeTemporaryReducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+	titleReducedCapacity         = "Temporary Reduced Capacity"
+)
+
+const fieldRetryAfter = "Retry-After"
+
+// Outcomes as problem documents and log lines name them.
+const (
+	unavailable   = "unavailable"
+	indeterminate = "indeterminate"
+	incompatible  = "incompatible"
+)
+
+// Failures answers evaluations that came to no decision. It is safe for
+// concurrent use.
+type Failures struct {
+	log *failureLog
+}
+
+// NewFailures logs the failures that it answers to logger: one line per second
+// for each outcome and category at most. A nil logger means no lines.
+func NewFailures(logger *slog.Logger) *Failures {
+	return &Failures{log: newFailureLog(logger)}
+}
+
+// Decided returns the decision in outcome, which may be a denial, and true.
+// When there is none it answers r with the failure and returns false.
+func (f *Failures) Decided(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
+	// A decision without a policy is no decision: nothing can be said about it.
+	if evaluated, ok := outcome.(ratelimit.Evaluated); ok && !evaluated.Decision.Policy.IsZero() {
+		return evaluated.Decision, true
+	}
+	problem, level := failureProblem(outcome)
+	problem.CorrelationID = CorrelationID(r)
+	f.log.report(r.Context(), level, problem)
+	problem.write(w)
+	return ratelimit.Decision{}, false
+}
+
+func failureProblem(outcome ratelimit.Outcome) (Problem, slog.Level) {
+	switch o := outcome.(type) {
+	case ratelimit.Unavailable:
+		p := reducedCapacity(unavailable, o.Category, o.PolicyID, o.RetryAfter)
+		p.Detail = "The request could not be decided. Nothing was charged."
+		return p, slog.LevelWarn
+	case ratelimit.Indeterminate:
+		p := reducedCapacity(indeterminate, o.Category, o.PolicyID, o.RetryAfter)
+		p.Detail = "The request could not be decided in time. It may have been charged."
+		return p, slog.LevelWarn
+	case ratelimit.Incompatible:
+		return needsOperator(o.Category, o.PolicyID, o.RetryAfter), slog.LevelError
+	default:
+		// Nil, a pointer or a foreign type: the adapter broke its contract.
+		return needsOperator(failure.Protocol, "", 0), slog.LevelError
+	}
+}
+
+func reducedCapacity(outcome string, category failure.Category, policyID string, retryAfter time.Duration) Problem {
+	p := undecided(outcome, category, policyID, retryAfter)
+	p.Type, p.Title = typeTemporaryReducedCapacity, titleReducedCapacity
+	if policyID != "" {
+		p.ViolatedPolicies = []string{policyID}
+	}
+	return p.withField(fieldRetryAfter, retryAfterValue(retryAfter))
+}
+
+// needsOperator promises no time after which all is well, unless one is known.
+func needsOperator(category failure.Category, policyID string, retryAfter time.Duration) Problem {
+	p := undecided(incompatible, category, policyID, retryAfter)
+	p.Detail = "The request could not be decided, and will not be until an operator acts."
+	if retryAfter > 0 {
+		p = p.withField(fieldRetryAfter, retryAfterValue(retryAfter))
+	}
+	return p
+}
+
+func undecided(outcome string, category failure.Category, policyID string, retryAfter time.Duration) Problem {
+	p := ofStatus(http.StatusServiceUnavailable, "")
+	p.Outcome, p.Category, p.PolicyID = outcome, category, policyID
+	p.RetryAfterMillis = new(milliseconds(retryAfter))
+	return p
+}
+
+func retryAfterValue(d time.Duration) string {
+	return strconv.FormatInt(retryAfterSeconds(d), 10)
+}
+
+// retryAfterSeconds is what Retry-After says: at least a second, since "0"
+// invites the client to come back at once.
+func retryAfterSeconds(d time.Duration) int64 { return max(1, seconds(d)) }

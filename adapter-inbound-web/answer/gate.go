@@ -1,0 +1,89 @@
+package answer
+
+import (
+	"log/slog"
+	"net/http"
+
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// GateConfig is what [NewGate] checks.
+type GateConfig struct {
+	// Catalog holds the policies whose header fields are prepared. Required.
+	Catalog *ratelimit.Catalog
+	// Headers chooses the header fields; empty means both families.
+	Headers Headers
+	// LegacyReset chooses the form of X-RateLimit-Reset; empty means delta.
+	LegacyReset LegacyReset
+	// Logger gets failures, and denials at debug level. Nil means none.
+	Logger *slog.Logger
+}
+
+// Gate answers requests that are themselves limited: it lets them pass with
+// header fields that say how much is left, or refuses them. It is safe for
+// concurrent use.
+type Gate struct {
+	fields   *fields
+	failures *Failures
+	logger   *slog.Logger
+}
+
+// NewGate returns a gate, or the [ratelimit.Faults] of config.
+func NewGate(config GateConfig) (*Gate, error) {
+	var faults ratelimit.Faults
+	if config.Catalog == nil {
+		faults = append(faults, ratelimit.FieldError{Field: "catalog", Problem: "must be given"})
+	}
+	if err := config.Headers.Check(); err != nil {
+		faults = append(faults, ratelimit.FieldError{Field: "headers", Problem: err.Error()})
+	}
+	if err := config.LegacyReset.Check(); err != nil {
+		faults = append(faults, ratelimit.FieldError{Field: "legacy-reset", Problem: err.Error()})
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	logger := config.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Gate{
+		fields:   &fields{headers: config.Headers, reset: config.LegacyReset, catalog: config.Catalog},
+		failures: NewFailures(logger),
+		logger:   logger,
+	}, nil
+}
+
+// Admit returns the decision in outcome and true when r may pass; the
+// rate-limit header fields are then set on w and nothing is written. Otherwise
+// it answers r and returns false.
+func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
+	decision, ok := g.failures.Decided(w, r, outcome)
+	if !ok {
+		return ratelimit.Decision{}, false
+	}
+	if err := g.fields.write(w.Header(), decision); err != nil {
+		// A decision holds however little can be said about it.
+		g.logger.LogAttrs(r.Context(), slog.LevelError, "rate-limit header fields left out", slog.Any("error", err))
+	}
+	if decision.Allowed {
+		return decision, true
+	}
+	problem := quotaExceeded(decision)
+	problem.CorrelationID = CorrelationID(r)
+	g.logger.LogAttrs(r.Context(), slog.LevelDebug, "request denied",
+		slog.String("policyId", problem.PolicyID),
+		slog.String("correlationId", problem.CorrelationID),
+	)
+	problem.write(w)
+	return decision, false
+}
+
+func quotaExceeded(decision ratelimit.Decision) Problem {
+	p := ofStatus(http.StatusTooManyRequests, "The quota is used up for now.")
+	p.Type, p.Title = typeQuotaExceeded, titleQuotaExceeded
+	p.PolicyID = decision.Policy.ID()
+	p.ViolatedPolicies = []string{p.PolicyID}
+	p.RetryAfterSeconds = retryAfterSeconds(decision.RetryAfter)
+	return p.withField(fieldRetryAfter, retryAfterValue(decision.RetryAfter))
+}

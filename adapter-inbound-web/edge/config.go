@@ -1,0 +1,145 @@
+package edge
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/locallimit"
+	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// DefaultDeadline bounds an evaluation unless [Config] says otherwise.
+const DefaultDeadline = 250 * time.Millisecond
+
+// DefaultRoute says what becomes of a request that no route matches. The zero
+// value means [ChargeDefault].
+type DefaultRoute string
+
+const (
+	// ChargeDefault charges it one unit under the default policy.
+	ChargeDefault DefaultRoute = "default"
+	// RejectDefault answers it 404.
+	RejectDefault DefaultRoute = "reject"
+)
+
+// Preflight says what becomes of CORS preflight requests: OPTIONS with Origin
+// and Access-Control-Request-Method. The zero value means [ExemptPreflight].
+type Preflight string
+
+const (
+	// ExemptPreflight lets them pass undecided, because browsers send them on
+	// their own account and would use up their user's quota.
+	ExemptPreflight Preflight = "exempt"
+	// CountPreflight treats them like any other request.
+	CountPreflight Preflight = "count"
+)
+
+// Config is what [New] checks.
+type Config struct {
+	// Port decides by what all processes share. Exactly one of Port and Local
+	// must be given.
+	Port ratelimit.EdgePort
+	// Local decides by what this process alone has seen. Each request then
+	// counts one: routes may exempt and reject, but their policies and costs do
+	// not apply.
+	Local *locallimit.Limiter
+	// Catalog holds the policies that Port decides by. Required with Port, not
+	// used with Local, as are Pseudonym and DefaultPolicy.
+	Catalog *ratelimit.Catalog
+	// Pseudonym is the key of the subjects' digests: [pseudonym.Secret.SubjectKey].
+	Pseudonym *pseudonym.Key
+	// DefaultPolicy is the ID of the policy for all that no route matches, and
+	// for routes that name none.
+	DefaultPolicy string
+	// Routes say what a request costs. None means that all cost one unit of the
+	// default policy.
+	Routes []Route
+	// DefaultRoute says what becomes of requests that no route matches.
+	DefaultRoute DefaultRoute
+	// Preflight says what becomes of CORS preflight requests.
+	Preflight Preflight
+	// Subject says who is asking. Nil means the address of the connection's peer.
+	Subject *subject.Extractor
+	// Deadline bounds an evaluation by Port. Not negative; zero means
+	// [DefaultDeadline].
+	Deadline time.Duration
+	// Headers chooses the rate-limit header fields.
+	Headers answer.Headers
+	// LegacyReset chooses the form of X-RateLimit-Reset.
+	LegacyReset answer.LegacyReset
+	// Logger gets failures, and denials at debug level. Nil means none.
+	Logger *slog.Logger
+}
+
+// Route says what requests that match a pattern cost.
+type Route struct {
+	// Pattern is one of net/http: "POST /quotes/{id}/calculate".
+	Pattern string
+	// Policy is the ID of the policy to charge. Empty means the default policy.
+	Policy string
+	// Cost is 1 to the policy's maximum. Zero means 1.
+	Cost int64
+	// Exempt lets requests pass undecided. It goes with neither Policy nor Cost.
+	Exempt bool
+}
+
+// faultList collects the faults of a [Config].
+type faultList struct{ faults ratelimit.Faults }
+
+func (l *faultList) add(field, format string, args ...any) {
+	l.faults = append(l.faults, ratelimit.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (l *faultList) err() error {
+	if len(l.faults) == 0 {
+		return nil
+	}
+	return l.faults
+}
+
+// check adds the faults of all that stands by itself in c.
+func (c Config) check(faults *faultList) {
+	if (c.Port == nil) == (c.Local == nil) {
+		faults.add("port", "exactly one of port and local must be given")
+	}
+	if c.Port != nil {
+		c.checkShared(faults)
+	}
+	switch c.DefaultRoute {
+	case "", ChargeDefault, RejectDefault:
+	default:
+		faults.add("default-route", "is %q, must be %s or %s", string(c.DefaultRoute), ChargeDefault, RejectDefault)
+	}
+	switch c.Preflight {
+	case "", ExemptPreflight, CountPreflight:
+	default:
+		faults.add("preflight", "is %q, must be %s or %s", string(c.Preflight), ExemptPreflight, CountPreflight)
+	}
+	if c.Deadline < 0 {
+		faults.add("deadline", "is %v, must not be negative", c.Deadline)
+	}
+	if err := c.Headers.Check(); err != nil {
+		faults.add("headers", "%v", err)
+	}
+	if err := c.LegacyReset.Check(); err != nil {
+		faults.add("legacy-reset", "%v", err)
+	}
+}
+
+// checkShared adds the faults of what only a shared limit needs.
+func (c Config) checkShared(faults *faultList) {
+	if c.Pseudonym == nil {
+		faults.add("pseudonym", "must be given")
+	}
+	if c.Catalog == nil {
+		faults.add("catalog", "must be given")
+		return
+	}
+	if _, known := c.Catalog.Current().Policy(c.DefaultPolicy); !known {
+		faults.add("default-policy", "there is no policy %q", c.DefaultPolicy)
+	}
+}

@@ -1,0 +1,103 @@
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"example.com/weir/adapter-inbound-web/locallimit"
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// decider is what the middleware asks: the port, or the local limiter.
+type decider interface {
+	decide(context.Context, pseudonym.Subject, charge) ratelimit.Outcome
+}
+
+var (
+	_ decider = (*portDecider)(nil)
+	_ decider = (*localDecider)(nil)
+)
+
+// portDecider asks a port under a deadline.
+type portDecider struct {
+	port     ratelimit.EdgePort
+	key      *pseudonym.Key
+	deadline time.Duration
+}
+
+func (d *portDecider) decide(ctx context.Context, who pseudonym.Subject, c charge) ratelimit.Outcome {
+	request, err := ratelimit.NewRequest(ratelimit.RequestSpec{
+		PolicyID: c.policyID,
+		Subject:  who.Digest(d.key),
+		Cost:     c.cost,
+	})
+	if err != nil {
+		return ratelimit.Unavailable{
+			Unavailable: failure.Unavailable{Category: failure.InvalidRequest},
+			PolicyID:    c.policyID,
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.deadline)
+	defer cancel()
+	return d.port.Evaluate(ctx, request)
+}
+
+// LocalPolicy is the ID of the policy that stands for a local limiter.
+const LocalPolicy = "local"
+
+// LocalProcess is the source of a local limiter's decisions.
+const LocalProcess ratelimit.Source = "LOCAL_PROCESS"
+
+// localDecider puts the local limiter into the contract's words.
+type localDecider struct {
+	limiter *locallimit.Limiter
+	policy  ratelimit.Policy
+	key     *pseudonym.Key
+}
+
+// newLocalDecider digests subjects under a key that nobody else has, so that the
+// limiter's table holds no identities and its keys are all of one size.
+func newLocalDecider(limiter *locallimit.Limiter) (*localDecider, error) {
+	policy, err := localPolicy(limiter)
+	if err != nil {
+		return nil, err
+	}
+	material := make([]byte, pseudonym.MinSecretBytes)
+	rand.Read(material)
+	secret, err := pseudonym.NewSecret(material)
+	if err != nil {
+		return nil, err
+	}
+	return &localDecider{limiter: limiter, policy: policy, key: secret.SubjectKey()}, nil
+}
+
+// localPolicy describes limiter to clients. Its parameters are of the kind that
+// comes closest; only their quota and window are ever used.
+func localPolicy(limiter *locallimit.Limiter) (ratelimit.Policy, error) {
+	return ratelimit.NewPolicy(ratelimit.PolicySpec{
+		ID:            LocalPolicy,
+		Revision:      1,
+		Parameters:    ratelimit.SlidingCounter{Limit: int64(limiter.Limit()), Window: limiter.Window()},
+		MaxCost:       1,
+		FailurePolicy: ratelimit.FailClosed,
+	})
+}
+
+func (d *localDecider) decide(_ context.Context, who pseudonym.Subject, _ charge) ratelimit.Outcome {
+	digest := who.Digest(d.key)
+	result := d.limiter.Take(string(digest[:]))
+	return ratelimit.Evaluated{Decision: ratelimit.Decision{
+		Allowed:    result.Allowed,
+		Limit:      int64(result.Limit),
+		Remaining:  int64(result.Remaining),
+		RetryAfter: result.RetryAfter,
+		ResetAfter: result.Reset,
+		ResetAt:    time.Now().UTC().Add(result.Reset),
+		Policy:     d.policy,
+		Source:     LocalProcess,
+		Certainty:  ratelimit.ApproximateAlgorithm,
+	}}
+}

@@ -1,0 +1,118 @@
+package edge
+
+import (
+	"errors"
+	"net/http"
+
+	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// New returns middleware that limits what it wraps, or the [ratelimit.Faults] of
+// config, all at once, with fields such as "default-policy" and
+// "routes[2].pattern". Wrapping several handlers with it shares their limits; a
+// request that meets such middleware twice is charged once.
+func New(config Config) (func(http.Handler) http.Handler, error) {
+	faults := new(faultList)
+	config.check(faults)
+	routes := newRoutes(config, faults)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	decider, catalog, err := newDecider(config)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := answer.NewGate(answer.GateConfig{
+		Catalog:     catalog,
+		Headers:     config.Headers,
+		LegacyReset: config.LegacyReset,
+		Logger:      config.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	extractor := config.Subject
+	if extractor == nil {
+		extractor = new(subject.Extractor)
+	}
+	l := &limiter{
+		decider:         decider,
+		gate:            gate,
+		routes:          routes,
+		subject:         extractor,
+		exemptPreflight: config.Preflight != CountPreflight,
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, next) })
+	}, nil
+}
+
+// newDecider also returns the catalog of the policies that decisions name.
+func newDecider(config Config) (decider, *ratelimit.Catalog, error) {
+	if config.Local == nil {
+		deadline := config.Deadline
+		if deadline == 0 {
+			deadline = DefaultDeadline
+		}
+		return &portDecider{port: config.Port, key: config.Pseudonym, deadline: deadline}, config.Catalog, nil
+	}
+	local, err := newLocalDecider(config.Local)
+	if err != nil {
+		return nil, nil, ratelimit.Faults{{Field: "local", Problem: err.Error()}}
+	}
+	snapshot, err := ratelimit.NewSnapshot(local.policy)
+	if err != nil {
+		return nil, nil, ratelimit.Faults{{Field: "local", Problem: err.Error()}}
+	}
+	return local, ratelimit.NewCatalog(snapshot), nil
+}
+
+type limiter struct {
+	decider         decider
+	gate            *answer.Gate
+	routes          *routes
+	subject         *subject.Extractor
+	exemptPreflight bool
+}
+
+func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	ctx := r.Context()
+	if isDecided(ctx) || l.exemptPreflight && isPreflight(r) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	charge := l.routes.find(r)
+	switch charge.kind {
+	case exempt:
+		next.ServeHTTP(w, r)
+		return
+	case reject:
+		answer.NotFound("No route matches this request.").Write(w, r)
+		return
+	case chargeable:
+	}
+	who, err := l.subject.Extract(r)
+	if err != nil {
+		subjectProblem(err).Write(w, r)
+		return
+	}
+	if decision, ok := l.gate.Admit(w, r, l.decider.decide(ctx, who, charge)); ok {
+		next.ServeHTTP(w, r.WithContext(withDecision(ctx, decision)))
+	}
+}
+
+// subjectProblem leaves err out of the document: its text is for operators.
+func subjectProblem(err error) answer.Problem {
+	if missing, ok := errors.AsType[*subject.MissingError](err); ok {
+		return answer.Unauthorized(missing.Header, "The request header "+missing.Header+" must say who is asking.")
+	}
+	return answer.BadRequest("The request does not say who is asking.")
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions &&
+		r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
+}

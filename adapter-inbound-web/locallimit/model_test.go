@@ -1,0 +1,161 @@
+package locallimit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/weir/adapter-inbound-web/locallimit"
+)
+
+// model is a sliding window that remembers every admission by itself. It
+// differs from a plain log in one point: an admission stays as long as any other
+// one of its slot.
+type model struct {
+	limit  int
+	window time.Duration
+	log    map[string][]time.Duration
+}
+
+func (m model) take(key string, now time.Duration) locallimit.Result {
+	result := locallimit.Result{Limit: m.limit, Allowed: m.counted(key, now) < m.limit}
+	if result.Allowed {
+		m.log[key] = append(m.log[key], now)
+	}
+	result.Remaining = m.limit - m.counted(key, now)
+	result.Reset = m.firstMoment(key, now, 0)
+	if !result.Allowed {
+		result.RetryAfter = m.firstMoment(key, now, m.limit-1)
+	}
+	return result
+}
+
+// counted is how many admissions count at the time.
+func (m model) counted(key string, at time.Duration) int {
+	n := 0
+	for _, admission := range m.log[key] {
+		if at < m.leaves(key, admission) {
+			n++
+		}
+	}
+	return n
+}
+
+// leaves is when an admission no longer counts.
+func (m model) leaves(key string, admission time.Duration) time.Duration {
+	width := (m.window + locallimit.Slots - 1) / locallimit.Slots
+	leaves := admission
+	for _, other := range m.log[key] {
+		if other/width == admission/width {
+			leaves = max(leaves, other)
+		}
+	}
+	return leaves + m.window
+}
+
+// firstMoment is how long after now no more than keep admissions count.
+func (m model) firstMoment(key string, now time.Duration, keep int) time.Duration {
+	first := time.Duration(-1)
+	for _, admission := range m.log[key] {
+		leaves := m.leaves(key, admission)
+		if leaves > now && m.counted(key, leaves) <= keep && (first < 0 || leaves < first) {
+			first = leaves
+		}
+	}
+	return first - now
+}
+
+// traffic is a random pause: often none, often about a slot, seldom a window.
+func traffic(random *rand.Rand, window time.Duration) time.Duration {
+	switch random.IntN(20) {
+	case 0:
+		return time.Duration(random.Int64N(int64(2 * window)))
+	case 1, 2, 3, 4:
+		return window / locallimit.Slots * time.Duration(random.IntN(3))
+	case 5, 6, 7, 8, 9:
+		return time.Duration(random.Int64N(int64(window / 20)))
+	default:
+		return 0
+	}
+}
+
+var shapes = []struct {
+	limit  int
+	window time.Duration
+}{
+	{1, time.Millisecond},
+	{1, time.Minute},
+	{3, 7 * time.Millisecond},
+	{5, 1500 * time.Millisecond},
+	{20, time.Second},
+	{60, time.Minute},
+	{150, 61 * time.Second},
+	{10, locallimit.MaxWindow},
+}
+
+// Ensure that every answer is that of the model.
+func TestAgreesWithModel(t *testing.T) {
+	for _, shape := range shapes {
+		t.Run(fmt.Sprintf("%d per %v", shape.limit, shape.window), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, uint64(shape.limit)))
+				limiter := newLimiter(t, shape.limit, shape.window, 3)
+				m := model{shape.limit, shape.window, make(map[string][]time.Duration)}
+				start := time.Now()
+				for i := range 400 {
+					time.Sleep(traffic(random, shape.window))
+					key := string(rune('a' + random.IntN(3)))
+					got, want := limiter.Take(key), m.take(key, time.Since(start))
+					if got != want {
+						t.Fatalf("request %d of %s after %v:\ngot  %+v\nwant %+v", i, key, time.Since(start), got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Ensure that no span of the window's length sees more than the limit admitted
+// to one subject, even when the table is too small and subjects come and go, and
+// that each denial names the shortest wait.
+func TestNeverMoreThanLimitInAnyWindow(t *testing.T) {
+	for _, shape := range shapes {
+		t.Run(fmt.Sprintf("%d per %v", shape.limit, shape.window), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(2, uint64(shape.limit)))
+				limiter := newLimiter(t, shape.limit, shape.window, 3)
+				admissions := make(map[string][]time.Time)
+				take := func(key string) locallimit.Result {
+					result := limiter.Take(key)
+					if !result.Allowed {
+						return result
+					}
+					times := append(admissions[key], time.Now())
+					admissions[key] = times
+					if n := len(times); n > shape.limit && times[n-1].Sub(times[n-1-shape.limit]) < shape.window {
+						t.Fatalf("%s was admitted %d times within %v", key, shape.limit+1, times[n-1].Sub(times[n-1-shape.limit]))
+					}
+					return result
+				}
+				for range 20_000 {
+					time.Sleep(traffic(random, shape.window) / 4)
+					key := string(rune('a' + random.IntN(8)))
+					denied := take(key)
+					if denied.Allowed || random.IntN(50) > 0 {
+						continue
+					}
+					time.Sleep(denied.RetryAfter - 1)
+					if take(key).Allowed {
+						t.Fatalf("%s was admitted before %v had passed", key, denied.RetryAfter)
+					}
+					time.Sleep(1)
+					if !take(key).Allowed {
+						t.Fatalf("%s was denied after it had waited for %v", key, denied.RetryAfter)
+					}
+				}
+			})
+		})
+	}
+}
