@@ -32,16 +32,16 @@ type Gate struct {
 func NewGate(config GateConfig) (*Gate, error) {
 	var faults ratelimit.Faults
 	if config.Catalog == nil {
-		faults = append(faults, ratelimit.FieldError{Field: "catalog", Problem: "must be given"})
+		faults.Add("catalog", "must be given")
 	}
 	if err := config.Headers.Check(); err != nil {
-		faults = append(faults, ratelimit.FieldError{Field: "headers", Problem: err.Error()})
+		faults.Add("headers", "%v", err)
 	}
 	if err := config.LegacyReset.Check(); err != nil {
-		faults = append(faults, ratelimit.FieldError{Field: "legacy-reset", Problem: err.Error()})
+		faults.Add("legacy-reset", "%v", err)
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	logger := config.Logger
 	if logger == nil {

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -87,24 +86,10 @@ type Route struct {
 	Exempt bool
 }
 
-// faultList collects the faults of a [Config].
-type faultList struct{ faults ratelimit.Faults }
-
-func (l *faultList) add(field, format string, args ...any) {
-	l.faults = append(l.faults, ratelimit.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
-}
-
-func (l *faultList) err() error {
-	if len(l.faults) == 0 {
-		return nil
-	}
-	return l.faults
-}
-
 // check adds the faults of all that stands by itself in c.
-func (c Config) check(faults *faultList) {
+func (c Config) check(faults *ratelimit.Faults) {
 	if (c.Port == nil) == (c.Local == nil) {
-		faults.add("port", "exactly one of port and local must be given")
+		faults.Add("port", "exactly one of port and local must be given")
 	}
 	if c.Port != nil {
 		c.checkShared(faults)
@@ -112,34 +97,34 @@ func (c Config) check(faults *faultList) {
 	switch c.DefaultRoute {
 	case "", ChargeDefault, RejectDefault:
 	default:
-		faults.add("default-route", "is %q, must be %s or %s", string(c.DefaultRoute), ChargeDefault, RejectDefault)
+		faults.Add("default-route", "is %q, must be %s or %s", string(c.DefaultRoute), ChargeDefault, RejectDefault)
 	}
 	switch c.Preflight {
 	case "", ExemptPreflight, CountPreflight:
 	default:
-		faults.add("preflight", "is %q, must be %s or %s", string(c.Preflight), ExemptPreflight, CountPreflight)
+		faults.Add("preflight", "is %q, must be %s or %s", string(c.Preflight), ExemptPreflight, CountPreflight)
 	}
 	if c.Deadline < 0 {
-		faults.add("deadline", "is %v, must not be negative", c.Deadline)
+		faults.Add("deadline", "is %v, must not be negative", c.Deadline)
 	}
 	if err := c.Headers.Check(); err != nil {
-		faults.add("headers", "%v", err)
+		faults.Add("headers", "%v", err)
 	}
 	if err := c.LegacyReset.Check(); err != nil {
-		faults.add("legacy-reset", "%v", err)
+		faults.Add("legacy-reset", "%v", err)
 	}
 }
 
 // checkShared adds the faults of what only a shared limit needs.
-func (c Config) checkShared(faults *faultList) {
+func (c Config) checkShared(faults *ratelimit.Faults) {
 	if c.Pseudonym == nil {
-		faults.add("pseudonym", "must be given")
+		faults.Add("pseudonym", "must be given")
 	}
 	if c.Catalog == nil {
-		faults.add("catalog", "must be given")
+		faults.Add("catalog", "must be given")
 		return
 	}
 	if _, known := c.Catalog.Current().Policy(c.DefaultPolicy); !known {
-		faults.add("default-policy", "there is no policy %q", c.DefaultPolicy)
+		faults.Add("default-policy", "there is no policy %q", c.DefaultPolicy)
 	}
 }

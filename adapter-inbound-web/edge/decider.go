@@ -98,6 +98,6 @@ func (d *localDecider) decide(_ context.Context, who pseudonym.Subject, _ charge
 		ResetAt:    time.Now().UTC().Add(result.Reset),
 		Policy:     d.policy,
 		Source:     LocalProcess,
-		Certainty:  ratelimit.ApproximateAlgorithm,
+		Certainty:  d.policy.Parameters().Certainty(),
 	}}
 }

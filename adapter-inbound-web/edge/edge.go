@@ -14,10 +14,10 @@ import (
 // "routes[2].pattern". Wrapping several handlers with it shares their limits; a
 // request that meets such middleware twice is charged once.
 func New(config Config) (func(http.Handler) http.Handler, error) {
-	faults := new(faultList)
-	config.check(faults)
-	routes := newRoutes(config, faults)
-	if err := faults.err(); err != nil {
+	var faults ratelimit.Faults
+	config.check(&faults)
+	routes := newRoutes(config, &faults)
+	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	decider, catalog, err := newDecider(config)

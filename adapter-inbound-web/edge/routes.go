@@ -39,7 +39,7 @@ func (r *route) says() charge {
 }
 
 // newRoutes adds the faults of config.Routes, each with its entry and field.
-func newRoutes(config Config, faults *faultList) *routes {
+func newRoutes(config Config, faults *ratelimit.Faults) *routes {
 	t := &routes{fallback: charge{kind: chargeable, policyID: config.DefaultPolicy, cost: 1}}
 	if config.DefaultRoute == RejectDefault {
 		t.fallback = charge{kind: reject}
@@ -57,7 +57,7 @@ func newRoutes(config Config, faults *faultList) *routes {
 		field := fmt.Sprintf("routes[%d]", i)
 		entry := &route{pattern: newPattern(given.Pattern), charge: check.charge(field, given)}
 		if err := register(t.mux, entry.pattern, entry); err != nil {
-			faults.add(field+".pattern", "%v", err)
+			faults.Add(field+".pattern", "%v", err)
 			continue
 		}
 		patterns = append(patterns, entry.pattern)
@@ -89,13 +89,13 @@ func haveTwins(patterns []pattern) bool {
 type routeCheck struct {
 	policies      *ratelimit.Snapshot // nil: policies do not apply
 	defaultPolicy string
-	faults        *faultList
+	faults        *ratelimit.Faults
 }
 
 func (c routeCheck) charge(field string, given Route) charge {
 	if given.Exempt {
 		if given.Policy != "" || given.Cost != 0 {
-			c.faults.add(field+".exempt", "an exempt route has neither policy nor cost")
+			c.faults.Add(field+".exempt", "an exempt route has neither policy nor cost")
 		}
 		return charge{kind: exempt, explicit: true}
 	}
@@ -112,11 +112,11 @@ func (c routeCheck) charge(field string, given Route) charge {
 		if known {
 			most = policy.MaxCost()
 		} else if given.Policy != "" { // a missing default policy is a fault of its own
-			c.faults.add(field+".policy", "there is no policy %q", given.Policy)
+			c.faults.Add(field+".policy", "there is no policy %q", given.Policy)
 		}
 	}
 	if result.cost < 1 || result.cost > most {
-		c.faults.add(field+".cost", "is %d, must be 1 to %d", given.Cost, most)
+		c.faults.Add(field+".cost", "is %d, must be 1 to %d", given.Cost, most)
 	}
 	return result
 }

@@ -56,27 +56,21 @@ type Config struct {
 
 func (c Config) check() error {
 	var faults ratelimit.Faults
-	fault := func(field, problem string) {
-		faults = append(faults, ratelimit.FieldError{Field: field, Problem: problem})
-	}
 	if c.Deadline < 0 {
-		fault("deadline", fmt.Sprintf("is %v, must not be negative", c.Deadline))
+		faults.Add("deadline", "is %v, must not be negative", c.Deadline)
 	}
 	if c.Port != nil && c.Pseudonym == nil {
-		fault("pseudonym", "must be given")
+		faults.Add("pseudonym", "must be given")
 	}
 	if c.Port != nil && c.Catalog == nil {
-		fault("catalog", "must be given")
+		faults.Add("catalog", "must be given")
 	}
 	if c.Port != nil && c.Catalog != nil {
 		if _, known := c.Catalog.Current().Policy(c.DefaultPolicy); !known {
-			fault("default-policy", fmt.Sprintf("there is no policy %q", c.DefaultPolicy))
+			faults.Add("default-policy", "there is no policy %q", c.DefaultPolicy)
 		}
 	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return faults
+	return faults.Err()
 }
 
 // New returns the handler of the decision API, or the [ratelimit.Faults] of

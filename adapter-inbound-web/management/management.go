@@ -26,26 +26,20 @@ type Config struct {
 
 func (c Config) check() error {
 	var faults ratelimit.Faults
-	fault := func(field, problem string) {
-		faults = append(faults, ratelimit.FieldError{Field: field, Problem: problem})
-	}
 	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		fault("token", "must consist of visible ASCII characters")
+		faults.Add("token", "must consist of visible ASCII characters")
 	}
 	names := make(map[string]bool)
 	for i, check := range c.Checks {
 		if check.Name == "" || names[check.Name] {
-			fault(fmt.Sprintf("checks[%d].name", i), "must be given, and be unique")
+			faults.Add(fmt.Sprintf("checks[%d].name", i), "must be given, and be unique")
 		}
 		names[check.Name] = true
 		if check.Probe == nil {
-			fault(fmt.Sprintf("checks[%d].probe", i), "must be given")
+			faults.Add(fmt.Sprintf("checks[%d].probe", i), "must be given")
 		}
 	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return faults
+	return faults.Err()
 }
 
 // Handler serves the management listener. [New] makes one.

@@ -73,27 +73,24 @@ func New(config Config) (*Extractor, error) {
 	var faults ratelimit.Faults
 	header, err := config.header()
 	if err != nil {
-		faults = append(faults, ratelimit.FieldError{Field: "source", Problem: err.Error()})
+		faults.Add("source", "%v", err)
 	}
 	switch config.Missing {
 	case "", Reject, UseClientIP:
 	default:
-		faults = append(faults, ratelimit.FieldError{
-			Field:   "missing",
-			Problem: fmt.Sprintf("is %q, must be %s or %s", string(config.Missing), Reject, UseClientIP),
-		})
+		faults.Add("missing", "is %q, must be %s or %s", string(config.Missing), Reject, UseClientIP)
 	}
 	proxies := make(trust, 0, len(config.TrustedProxies))
 	for i, given := range config.TrustedProxies {
 		prefix, err := canonicalPrefix(given)
 		if err != nil {
-			faults = append(faults, trustFault(i, err))
+			addTrustFault(&faults, i, err)
 			continue
 		}
 		proxies = append(proxies, prefix)
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	e := &Extractor{proxies: proxies, header: header}
 	if header != "" && config.Missing != UseClientIP {

@@ -42,19 +42,19 @@ func ParseTrustedProxies(texts []string) ([]netip.Prefix, error) {
 	for i, text := range texts {
 		prefix, err := parsePrefix(strings.TrimSpace(text))
 		if err != nil {
-			faults = append(faults, trustFault(i, err))
+			addTrustFault(&faults, i, err)
 			continue
 		}
 		prefixes = append(prefixes, prefix)
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	return prefixes, nil
 }
 
-func trustFault(i int, err error) ratelimit.FieldError {
-	return ratelimit.FieldError{Field: fmt.Sprintf("trusted-proxies[%d]", i), Problem: err.Error()}
+func addTrustFault(faults *ratelimit.Faults, i int, err error) {
+	faults.Add(fmt.Sprintf("trusted-proxies[%d]", i), "%v", err)
 }
 
 func parsePrefix(text string) (netip.Prefix, error) {

@@ -51,40 +51,21 @@ type Config struct {
 
 func (c Config) check() error {
 	var faults ratelimit.Faults
-	fault := func(field, format string, args ...any) {
-		faults = append(faults, ratelimit.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
-	}
 	if err := CheckEndpoint(c.Endpoint); err != nil {
-		fault("endpoint", "%v", err)
+		faults.Add("endpoint", "%v", err)
 	}
-	for _, timeout := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"command-timeout", c.CommandTimeout},
-		{"dial-timeout", c.DialTimeout},
-		{"pool-timeout", c.PoolTimeout},
-	} {
-		if timeout.value < time.Millisecond || timeout.value > MaxTimeout {
-			fault(timeout.field, "is %v, must be %v to %v", timeout.value, time.Millisecond, MaxTimeout)
-		}
-	}
-	if c.PoolSize < 1 || c.PoolSize > MaxPoolSize {
-		fault("pool-size", "is %d, must be 1 to %d", c.PoolSize, MaxPoolSize)
-	}
-	if c.MaxInFlight < 1 || c.MaxInFlight > MaxInFlight {
-		fault("max-in-flight", "is %d, must be 1 to %d", c.MaxInFlight, MaxInFlight)
-	}
+	faults.AddUnlessDuration("command-timeout", c.CommandTimeout, time.Millisecond, MaxTimeout)
+	faults.AddUnlessDuration("dial-timeout", c.DialTimeout, time.Millisecond, MaxTimeout)
+	faults.AddUnlessDuration("pool-timeout", c.PoolTimeout, time.Millisecond, MaxTimeout)
+	faults.AddUnlessBetween("pool-size", int64(c.PoolSize), 1, MaxPoolSize)
+	faults.AddUnlessBetween("max-in-flight", int64(c.MaxInFlight), 1, MaxInFlight)
 	if c.Secret.IsZero() {
-		fault("hmac-secret", "must be given")
+		faults.Add("hmac-secret", "must be given")
 	}
 	if c.Catalog == nil {
-		fault("catalog", "must be given")
+		faults.Add("catalog", "must be given")
 	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
+	return faults.Err()
 }
 
 // endpoint is a parsed Config.Endpoint.

@@ -14,10 +14,9 @@ import (
 // enforcement is a policy with all that does not change from one evaluation to
 // the next.
 type enforcement struct {
-	policy    ratelimit.Policy
-	call      execution.Call
-	keys      rediskey.Family
-	certainty ratelimit.Certainty
+	policy ratelimit.Policy
+	call   execution.Call
+	keys   rediskey.Family
 }
 
 // enforcements are those of one snapshot, by policy ID. A policy that this
@@ -45,16 +44,11 @@ func newEnforcement(policy ratelimit.Policy, keys rediskey.Builder) (*enforcemen
 	if err != nil {
 		return nil, err
 	}
-	e := &enforcement{
-		policy:    policy,
-		call:      execution.NewCall(program, arguments...),
-		keys:      keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
-		certainty: ratelimit.Certain,
-	}
-	if policy.Parameters().Algorithm() == ratelimit.SlidingCounterAlgorithm {
-		e.certainty = ratelimit.ApproximateAlgorithm
-	}
-	return e, nil
+	return &enforcement{
+		policy: policy,
+		call:   execution.NewCall(program, arguments...),
+		keys:   keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
+	}, nil
 }
 
 // programOf gives the program that enforces policy and its arguments up to the

@@ -204,7 +204,7 @@ func (l *Limiter) outcome(ctx context.Context, enforced *enforcement, raw any) r
 			ResetAt:    time.UnixMilli(answer.ResetAt).UTC(),
 			Policy:     policy,
 			Source:     ratelimit.GlobalRedis,
-			Certainty:  enforced.certainty,
+			Certainty:  policy.Parameters().Certainty(),
 		}}
 	case reply.ClockUnsafe:
 		return ratelimit.Unavailable{

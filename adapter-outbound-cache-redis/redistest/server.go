@@ -1,8 +1,11 @@
 package redistest
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +18,8 @@ const (
 	answerTimeout = 30 * time.Second
 	// operationTimeout bounds everything else that is done to a server.
 	operationTimeout = 30 * time.Second
+	// attemptTimeout bounds one question whether a server is there.
+	attemptTimeout = time.Second
 	// pollInterval is the pause between two questions whether a server is there.
 	pollInterval = 10 * time.Millisecond
 )
@@ -114,12 +119,29 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 	}
 }
 
-// ping asks over a connection of its own, so that no answer comes from an old
-// one.
+// ping asks over a connection of its own, and without the client, which would
+// log each attempt that fails. A server that wants a password answers too.
 func ping(ctx context.Context, addr string) error {
-	client := newClient(addr)
-	defer client.Close()
-	return client.Ping(ctx).Err()
+	dialer := net.Dialer{Timeout: attemptTimeout}
+	connection, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if err := connection.SetDeadline(time.Now().Add(attemptTimeout)); err != nil {
+		return err
+	}
+	if _, err := connection.Write([]byte("PING\r\n")); err != nil {
+		return err
+	}
+	reply, err := bufio.NewReader(connection).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(reply, "+PONG") && !strings.HasPrefix(reply, "-NOAUTH") {
+		return fmt.Errorf("reply %q to PING", reply)
+	}
+	return nil
 }
 
 func newClient(addr string) *redis.Client {

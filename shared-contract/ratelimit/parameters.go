@@ -24,7 +24,7 @@ const exact = 1<<53 - 1
 // milliseconds: weights are scaled by 10^6, and the products stay exact.
 const maxSlidingCounter = exact / 1_000_000
 
-// Parameters are an algorithm and its numbers. Quota and Span are all that a
+// Parameters are an algorithm and its numbers. What they answer is all that a
 // caller needs to describe a policy to its clients; an adapter switches over
 // the concrete types and refuses, at construction, those that it cannot do.
 //
@@ -37,6 +37,8 @@ type Parameters interface {
 	// Span is the time that Quota refers to: the window, or how long an empty
 	// bucket takes to fill, rounded up to a nanosecond.
 	Span() time.Duration
+	// Certainty says how decisions relate to the promise of the family.
+	Certainty() Certainty
 
 	check(*Faults)
 }
@@ -57,9 +59,12 @@ func (w FixedWindow) Quota() int64 { return w.Limit }
 // Span is the window.
 func (w FixedWindow) Span() time.Duration { return w.Window }
 
+// Certainty is [Certain].
+func (FixedWindow) Certainty() Certainty { return Certain }
+
 func (w FixedWindow) check(faults *Faults) {
-	faults.addUnlessBetween("limit", w.Limit, 1, MaxQuota)
-	faults.addUnlessDuration("window", w.Window, time.Millisecond, MaxWindow)
+	faults.AddUnlessBetween("limit", w.Limit, 1, MaxQuota)
+	faults.AddUnlessDuration("window", w.Window, time.Millisecond, MaxWindow)
 }
 
 // SlidingCounter admits about Limit units in any window's length: the count of
@@ -80,9 +85,12 @@ func (c SlidingCounter) Quota() int64 { return c.Limit }
 // Span is the window.
 func (c SlidingCounter) Span() time.Duration { return c.Window }
 
+// Certainty is [ApproximateAlgorithm].
+func (SlidingCounter) Certainty() Certainty { return ApproximateAlgorithm }
+
 func (c SlidingCounter) check(faults *Faults) {
-	faults.addUnlessBetween("limit", c.Limit, 1, maxSlidingCounter)
-	faults.addUnlessDuration("window", c.Window, time.Millisecond, maxSlidingCounter*time.Millisecond)
+	faults.AddUnlessBetween("limit", c.Limit, 1, maxSlidingCounter)
+	faults.AddUnlessDuration("window", c.Window, time.Millisecond, maxSlidingCounter*time.Millisecond)
 }
 
 // TokenBucket admits what its tokens pay for. A bucket holds at most Capacity
@@ -116,18 +124,21 @@ func (b TokenBucket) Span() time.Duration {
 	return time.Duration(span)
 }
 
+// Certainty is [Certain].
+func (TokenBucket) Certainty() Certainty { return Certain }
+
 func (b TokenBucket) check(faults *Faults) {
 	before := len(*faults)
-	faults.addUnlessBetween("capacity", b.Capacity, 1, MaxQuota)
-	faults.addUnlessBetween("refill-tokens", b.RefillTokens, 1, MaxQuota)
-	faults.addUnlessDuration("refill-interval", b.RefillInterval, time.Millisecond, MaxWindow)
+	faults.AddUnlessBetween("capacity", b.Capacity, 1, MaxQuota)
+	faults.AddUnlessBetween("refill-tokens", b.RefillTokens, 1, MaxQuota)
+	faults.AddUnlessDuration("refill-interval", b.RefillInterval, time.Millisecond, MaxWindow)
 	if len(*faults) > before {
 		return
 	}
 	if b.Capacity > exact/b.RefillInterval.Milliseconds() {
-		faults.addf("capacity", "times refill-interval in milliseconds is above %d", int64(exact))
+		faults.Add("capacity", "times refill-interval in milliseconds is above %d", int64(exact))
 	}
 	if span := b.Span(); span > MaxWindow {
-		faults.addf("refill-interval", "fills an empty bucket in more than %v", MaxWindow)
+		faults.Add("refill-interval", "fills an empty bucket in more than %v", MaxWindow)
 	}
 }

@@ -56,12 +56,12 @@ type Policy struct {
 func NewPolicy(spec PolicySpec) (Policy, error) {
 	var faults Faults
 	if problem := policyIDProblem(spec.ID); problem != "" {
-		faults.add("id", problem)
+		faults.Add("id", "%s", problem)
 	}
-	faults.addUnlessBetween("revision", spec.Revision, 1, MaxQuota)
+	faults.AddUnlessBetween("revision", spec.Revision, 1, MaxQuota)
 	quota := MaxQuota
 	if spec.Parameters == nil {
-		faults.add("algorithm", "must be given")
+		faults.Add("algorithm", "must be given")
 	} else {
 		before := len(faults)
 		spec.Parameters.check(&faults)
@@ -69,14 +69,14 @@ func NewPolicy(spec PolicySpec) (Policy, error) {
 			quota = spec.Parameters.Quota()
 		}
 	}
-	faults.addUnlessBetween("max-cost", spec.MaxCost, 1, quota)
-	faults.addUnlessDuration("max-clock-regression", spec.MaxClockRegression, 0, MaxCleanupGrace)
-	faults.addUnlessDuration("cleanup-grace", spec.CleanupGrace, max(0, spec.MaxClockRegression), MaxCleanupGrace)
+	faults.AddUnlessBetween("max-cost", spec.MaxCost, 1, quota)
+	faults.AddUnlessDuration("max-clock-regression", spec.MaxClockRegression, 0, MaxCleanupGrace)
+	faults.AddUnlessDuration("cleanup-grace", spec.CleanupGrace, max(0, spec.MaxClockRegression), MaxCleanupGrace)
 	if spec.FailurePolicy != FailClosed {
-		faults.add("failure-policy", "must be fail-closed")
+		faults.Add("failure-policy", "must be fail-closed")
 	}
-	if len(faults) > 0 {
-		return Policy{}, faults
+	if err := faults.Err(); err != nil {
+		return Policy{}, err
 	}
 	return Policy{spec: spec, window: spec.Parameters.Span()}, nil
 }
@@ -118,13 +118,4 @@ func policyIDProblem(id string) string {
 		return ""
 	}
 	return fmt.Sprintf("must match %s", policyID)
-}
-
-func (f *Faults) addUnlessDuration(field string, value, least, most time.Duration) {
-	switch {
-	case value < least || value > most:
-		f.addf(field, "is %v, must be %v to %v", value, least, most)
-	case value%time.Millisecond != 0:
-		f.addf(field, "is %v, must be a whole number of milliseconds", value)
-	}
 }

@@ -30,17 +30,17 @@ type Request struct {
 func NewRequest(spec RequestSpec) (Request, error) {
 	var faults Faults
 	if problem := policyIDProblem(spec.PolicyID); problem != "" {
-		faults.add("policyId", problem)
+		faults.Add("policyId", "%s", problem)
 	}
 	if spec.Subject.IsZero() {
-		faults.add("subject", "must be given")
+		faults.Add("subject", "must be given")
 	}
-	faults.addUnlessBetween("cost", spec.Cost, 1, MaxQuota)
+	faults.AddUnlessBetween("cost", spec.Cost, 1, MaxQuota)
 	if len(spec.EvaluationID) > MaxEvaluationIDBytes {
-		faults.addf("evaluationId", "has %d bytes, must have at most %d", len(spec.EvaluationID), MaxEvaluationIDBytes)
+		faults.Add("evaluationId", "has %d bytes, must have at most %d", len(spec.EvaluationID), MaxEvaluationIDBytes)
 	}
-	if len(faults) > 0 {
-		return Request{}, faults
+	if err := faults.Err(); err != nil {
+		return Request{}, err
 	}
 	return Request{spec: spec}, nil
 }

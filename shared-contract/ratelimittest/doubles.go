@@ -35,7 +35,7 @@ func AlwaysAllows(policy ratelimit.Policy) Answers {
 			ResetAt:    epoch.Add(policy.Window()),
 			Policy:     policy,
 			Source:     Source,
-			Certainty:  certainty(policy.Parameters()),
+			Certainty:  policy.Parameters().Certainty(),
 		}}
 	}
 }
@@ -50,7 +50,7 @@ func AlwaysDenies(policy ratelimit.Policy, retryAfter time.Duration) Answers {
 			ResetAt:    epoch.Add(retryAfter),
 			Policy:     policy,
 			Source:     Source,
-			Certainty:  certainty(policy.Parameters()),
+			Certainty:  policy.Parameters().Certainty(),
 		}}
 	}
 }

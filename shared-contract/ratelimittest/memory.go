@@ -78,15 +78,8 @@ func (m *Memory) Evaluate(ctx context.Context, request ratelimit.Request) rateli
 		ResetAt:    time.UnixMilli(verdict.ResetAt).UTC(),
 		Policy:     policy,
 		Source:     Source,
-		Certainty:  certainty(policy.Parameters()),
+		Certainty:  policy.Parameters().Certainty(),
 	}}
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-func certainty(parameters ratelimit.Parameters) ratelimit.Certainty {
-	if parameters.Algorithm() == ratelimit.SlidingCounterAlgorithm {
-		return ratelimit.ApproximateAlgorithm
-	}
-	return ratelimit.Certain
-}
