@@ -171,7 +171,7 @@ func TestServerDownAtStart(t *testing.T) {
 }
 
 // Ensure that a server which forgets its programs all the time loses no request
-// and miscounts none.
+// and miscounts none, and that the programs come back without EVAL.
 func TestScriptFlushUnderLoad(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		client := server.Client(t)
@@ -200,6 +200,9 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 		flusher.Wait()
 		if len(seen.counts) != 1 || flushes < 5 {
 			t.Fatalf("outcomes %v with %d flushes, must all be allowed", seen.counts, flushes)
+		}
+		if stats := client.Info(t.Context(), "commandstats").Val(); strings.Contains(stats, "cmdstat_eval:") || !strings.Contains(stats, "cmdstat_evalsha:") {
+			t.Errorf("programs were sent by EVAL: %s", stats)
 		}
 		remaining := decide(t, limiter, one).Remaining
 		if spent := 1_000_000 - 1 - remaining; spent != int64(seen.counts["allowed"]) {
