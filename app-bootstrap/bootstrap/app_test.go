@@ -1,0 +1,218 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/weir/app-bootstrap/config"
+)
+
+// patience bounds every wait for something that must happen.
+const patience = 20 * time.Second
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// running is an App that runs in the background of a test.
+type running struct {
+	*App
+	log    *lockedBuffer
+	cancel context.CancelFunc
+	result chan error
+}
+
+func run(t *testing.T, cfg config.Config) *running {
+	t.Helper()
+	log := new(lockedBuffer)
+	app, err := New(cfg, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{App: app, log: log, cancel: cancel, result: make(chan error, 1)}
+	go func() { r.result <- app.Run(ctx) }()
+	t.Cleanup(cancel)
+	eventually(t, "the app runs", func() bool { return strings.Contains(log.String(), "weir is running") })
+	return r
+}
+
+func (r *running) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.result:
+		return err
+	case <-time.After(patience):
+		t.Fatalf("the app did not stop; its log:\n%s", r.log)
+		return nil
+	}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("not in %v: %s", patience, what)
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// Ensure that an app serves on both listeners and leaves nothing behind.
+func TestApp_RunsAndStops(t *testing.T) {
+	existing := goleak.IgnoreCurrent()
+	app := run(t, localConfig(t))
+	for _, url := range []string{
+		"http://" + app.public.Addr() + "/anything",
+		"http://" + app.management.Addr() + "/livez",
+		"http://" + app.management.Addr() + "/readyz",
+	} {
+		if status, body := get(t, url); status != http.StatusOK {
+			t.Errorf("%s answers %d %s", url, status, body)
+		}
+	}
+	app.cancel()
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+	goleak.VerifyNone(t, existing)
+}
+
+// Ensure that a stop withdraws readiness first and keeps both listeners open
+// for the delay.
+func TestApp_WithdrawsReadinessBeforeItStops(t *testing.T) {
+	app := run(t, localConfig(t, "app.web.shutdown.delay=1s"))
+	app.cancel()
+	eventually(t, "readiness is withdrawn", func() bool {
+		status, body := get(t, "http://"+app.management.Addr()+"/readyz")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "shutting-down")
+	})
+	if status, _ := get(t, "http://"+app.public.Addr()+"/"); status != http.StatusOK {
+		t.Errorf("the public listener answers %d during the delay, want 200", status)
+	}
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure that an address that is in use names its key and itself, and that what
+// was started before is stopped.
+func TestApp_AddressInUse(t *testing.T) {
+	existing := goleak.IgnoreCurrent()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, key := range []string{"app.web.address", "app.web.management-address"} {
+		t.Run(key, func(t *testing.T) {
+			app, err := New(localConfig(t, key+"="+taken.Addr().String()), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = app.Run(t.Context())
+			var listenError *ListenError
+			if !errors.As(err, &listenError) || listenError.Key != key || listenError.Address != taken.Addr().String() {
+				t.Fatalf("error %v", err)
+			}
+			if text := err.Error(); !strings.Contains(text, "in use by another program") {
+				t.Errorf("error %q does not say what to do", text)
+			}
+		})
+	}
+	goleak.VerifyNone(t, existing)
+}
+
+// Ensure that a listener that fails while it runs ends the app with its error.
+func TestApp_ListenerFails(t *testing.T) {
+	app := run(t, localConfig(t))
+	if err := app.public.listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := app.wait(t)
+	if !errors.Is(err, net.ErrClosed) || !strings.Contains(err.Error(), "app.web.address") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Ensure that a store that is down does not keep an app from starting, and that
+// it says what is missing.
+func TestApp_StartsWithoutItsStore(t *testing.T) {
+	existing := goleak.IgnoreCurrent()
+	app := run(t, redisConfig(t, "127.0.0.1:1"))
+	status, body := get(t, "http://"+app.management.Addr()+"/readyz")
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, `"redis"`) {
+		t.Errorf("/readyz answers %d %s", status, body)
+	}
+	if status, body := get(t, "http://"+app.public.Addr()+"/"); status != http.StatusServiceUnavailable {
+		t.Errorf("the public listener answers %d %s", status, body)
+	}
+	app.cancel()
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+	goleak.VerifyNone(t, existing)
+}
+
+// Ensure that a header which anybody can set as the subject is warned about.
+func TestApp_WarnsOfSubjectsThatClientsChoose(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		set  []string
+		want bool
+	}{
+		{"header from everybody", []string{"app.web.subject.source=header:X-Api-Key"}, true},
+		{"header from a proxy", []string{"app.web.subject.source=header:X-Api-Key", "app.web.subject.trusted-proxies=10.0.0.0/8"}, false},
+		{"address", nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log := new(lockedBuffer)
+			if _, err := New(localConfig(t, test.set...), slog.New(slog.NewTextHandler(log, nil))); err != nil {
+				t.Fatal(err)
+			}
+			if warned := strings.Contains(log.String(), "clients choose their subject"); warned != test.want {
+				t.Errorf("warned: %v, want %v; log:\n%s", warned, test.want, log)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package bootstrap
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.uber.org/fx"
+
+	"example.com/weir/adapter-inbound-web/locallimit"
+	"example.com/weir/adapter-inbound-web/management"
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/app-bootstrap/config"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// prepareTimeout bounds how long a start waits for the store.
+const prepareTimeout = 5 * time.Second
+
+// limits is who decides. Either local is set, or everything else is.
+type limits struct {
+	local *locallimit.Limiter
+
+	port      ratelimit.EdgePort
+	catalog   *ratelimit.Catalog
+	pseudonym *pseudonym.Key
+}
+
+// limiting is the one place that chooses between limits that all processes
+// share and limits of this process.
+func limiting(cfg config.Config) fx.Option {
+	if cfg.RateLimit.Enabled() {
+		return distributedLimiting()
+	}
+	return localLimiting()
+}
+
+func localLimiting() fx.Option {
+	return fx.Module("local-limiting", fx.Provide(newLocalLimits))
+}
+
+func newLocalLimits(cfg config.Config) (limits, error) {
+	limiter, err := locallimit.New(cfg.Web.LocalLimiter)
+	if err != nil {
+		return limits{}, err
+	}
+	return limits{local: limiter}, nil
+}
+
+func distributedLimiting() fx.Option {
+	return fx.Module("distributed-limiting",
+		fx.Provide(
+			fx.Private,
+			newCatalog,
+			fx.Annotate(newRedisLimiter, fx.OnStart(prepare), fx.OnStop((*redislimit.Limiter).Close)),
+		),
+		fx.Provide(
+			newDistributedLimits,
+			fx.Annotate(newStoreCheck, fx.ResultTags(`group:"checks"`)),
+		),
+	)
+}
+
+func newCatalog(cfg config.Config) *ratelimit.Catalog {
+	return ratelimit.NewCatalog(cfg.RateLimit.Policies)
+}
+
+// newRedisLimiter connects to nothing yet; prepare does.
+func newRedisLimiter(cfg config.Config, catalog *ratelimit.Catalog, logger *slog.Logger) (*redislimit.Limiter, error) {
+	redis := cfg.RateLimit.Redis
+	redislimit.RouteClientLog(logger)
+	return redislimit.New(redislimit.Config{
+		Endpoint:       redis.Endpoint,
+		Username:       redis.Username,
+		Password:       redis.Password.Reveal(),
+		CommandTimeout: redis.CommandTimeout,
+		DialTimeout:    redis.DialTimeout,
+		PoolTimeout:    redis.PoolTimeout,
+		PoolSize:       redis.PoolSize,
+		MaxInFlight:    cfg.RateLimit.MaxInFlight,
+		Secret:         redis.Secret,
+		Catalog:        catalog,
+		Logger:         logger,
+	})
+}
+
+// prepare lets a start succeed without the store: Weir is not ready then,
+// refuses what it cannot decide, and recovers when the store comes back.
+func prepare(ctx context.Context, limiter *redislimit.Limiter, logger *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	if err := limiter.Prepare(ctx); err != nil {
+		logger.Warn("redis is not ready, starting without it", "error", err)
+	}
+}
+
+func newDistributedLimits(cfg config.Config, limiter *redislimit.Limiter, catalog *ratelimit.Catalog) limits {
+	return limits{port: limiter, catalog: catalog, pseudonym: cfg.RateLimit.Redis.Secret.SubjectKey()}
+}
+
+// newStoreCheck loads the programs again after a restart of the store, not only
+// at the start of this process.
+func newStoreCheck(limiter *redislimit.Limiter) management.Check {
+	return management.Check{Name: "redis", Probe: limiter.Prepare}
+}

@@ -1,0 +1,125 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// Bounds of both listeners. There is no bound on reading or writing a body: it
+// would cut long uploads and streams.
+const (
+	readHeaderTimeout = 5 * time.Second
+	idleTimeout       = time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// ListenError: a listener cannot be opened.
+type ListenError struct {
+	// Key is the configuration key of Address.
+	Key     string
+	Address string
+	Err     error
+}
+
+// Error says what to do about it.
+func (e *ListenError) Error() string {
+	if errors.Is(e.Err, syscall.EADDRINUSE) {
+		return fmt.Sprintf("%s: %s is in use by another program; stop that one or choose another address", e.Key, e.Address)
+	}
+	return fmt.Sprintf("%s: cannot listen on %s: %v; choose an address of this machine", e.Key, e.Address, e.Err)
+}
+
+// Unwrap is the error of the system.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+type serverConfig struct {
+	// key is the configuration key of address.
+	key     string
+	address string
+	handler http.Handler
+	// drain is how long running requests may take to end.
+	drain    time.Duration
+	logger   *slog.Logger
+	failures failureReport
+}
+
+// server is one listener and what answers on it.
+type server struct {
+	config   serverConfig
+	http     *http.Server
+	listener net.Listener
+	served   chan struct{}
+}
+
+func newServer(config serverConfig) *server {
+	return &server{
+		config: config,
+		served: make(chan struct{}),
+		http: &http.Server{
+			Handler:           config.handler,
+			ReadHeaderTimeout: readHeaderTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          log.New(errorLog{config.logger}, "", 0),
+		},
+	}
+}
+
+// Addr is the address that s listens on, which tells the port that the system
+// chose for port 0. Before the start it is the configured address.
+func (s *server) Addr() string {
+	if s.listener == nil {
+		return s.config.address
+	}
+	return s.listener.Addr().String()
+}
+
+// start opens the listener, so that its error is known, and serves in the
+// background.
+func (s *server) start(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.address)
+	if err != nil {
+		return &ListenError{Key: s.config.key, Address: s.config.address, Err: systemError(err)}
+	}
+	s.listener = listener
+	go func() {
+		defer close(s.served)
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.config.failures <- fmt.Errorf("%s: %w", s.config.key, err)
+		}
+	}()
+	return nil
+}
+
+// stop lets running requests end, and cuts those that do not end in time.
+func (s *server) stop(ctx context.Context) error {
+	if s.listener == nil {
+		return nil
+	}
+	draining, cancel := context.WithTimeout(ctx, s.config.drain)
+	defer cancel()
+	err := s.http.Shutdown(draining)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.config.logger.Warn("requests did not end in time and were cut off", "key", s.config.key, "drain", s.config.drain)
+		err = s.http.Close()
+	}
+	<-s.served
+	return err
+}
+
+// systemError is what lies below the texts that package net puts around it: the
+// address is named already.
+func systemError(err error) error {
+	var operation *net.OpError
+	if errors.As(err, &operation) {
+		return operation.Err
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"time"
+
+	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/edge"
+	"example.com/weir/adapter-inbound-web/locallimit"
+	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Config is a valid configuration; [Load] makes it. It may be printed: its
+// secrets hide themselves.
+type Config struct {
+	Web       Web
+	RateLimit RateLimit
+}
+
+// Web is what lies under app.web: the listeners, and how the public one asks
+// and answers.
+type Web struct {
+	// Address is the public listener's host:port. Port 0 lets the system choose.
+	Address string
+	// ManagementAddress is the management listener's host:port.
+	ManagementAddress string
+	// ManagementToken guards the management listener. Empty only on a loopback
+	// address.
+	ManagementToken Sensitive
+	// Subject says who is asking.
+	Subject subject.Config
+	// Routes are the routes that differ from the default. While distributed
+	// limiting is disabled they have neither policy nor cost.
+	Routes []edge.Route
+	// DefaultRoute says what becomes of a request that no route matches.
+	DefaultRoute edge.DefaultRoute
+	// Preflight says whether CORS preflight requests count.
+	Preflight edge.Preflight
+	// EvaluationDeadline bounds an evaluation: 1 ms to 1 minute.
+	EvaluationDeadline time.Duration
+	// Headers says which families of headers are answered.
+	Headers answer.Headers
+	// LegacyReset is the unit of X-RateLimit-Reset.
+	LegacyReset answer.LegacyReset
+	// Shutdown says how to stop.
+	Shutdown Shutdown
+	// LocalLimiter bounds subjects while distributed limiting is disabled.
+	LocalLimiter locallimit.Config
+}
+
+// Shutdown says how long a stop may take.
+type Shutdown struct {
+	// Delay is how long the public listener keeps accepting after readiness was
+	// withdrawn, so that load balancers can notice: 0 to 5 minutes.
+	Delay time.Duration
+	// Drain is how long running requests may take to end: 0 to 10 minutes.
+	Drain time.Duration
+}
+
+// RateLimit is what lies under app.rate-limit.
+type RateLimit struct {
+	// DefaultPolicy is the policy of whatever names none. It is one of Policies
+	// when distributed limiting is enabled.
+	DefaultPolicy string
+	// Policies is never nil, and empty while distributed limiting is disabled.
+	Policies *ratelimit.Snapshot
+	// Redis is the zero value while distributed limiting is disabled.
+	Redis Redis
+	// MaxInFlight bounds the evaluations that run at the same time.
+	MaxInFlight int
+}
+
+// Enabled reports whether limits are kept in a store that processes share.
+func (r RateLimit) Enabled() bool { return r.Redis.Endpoint != "" }
+
+// Redis is the store and how to talk to it.
+type Redis struct {
+	// Endpoint is redis://host:port, with /db or without.
+	Endpoint string
+	Username string
+	Password Sensitive
+	// Secret is what pseudonyms are made with.
+	Secret pseudonym.Secret
+	// CommandTimeout bounds one command: 1 ms to 1 minute, as the two below.
+	CommandTimeout time.Duration
+	// DialTimeout bounds one attempt to connect.
+	DialTimeout time.Duration
+	// PoolTimeout bounds the wait for a free connection.
+	PoolTimeout time.Duration
+	// PoolSize is the most connections that are open at once.
+	PoolSize int
+}

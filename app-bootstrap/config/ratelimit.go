@@ -1,0 +1,114 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+const (
+	rateLimitKey = "app.rate-limit"
+	redisKey     = "app.rate-limit.redis"
+	policiesKey  = "app.rate-limit.policies"
+	endpointKey  = "app.rate-limit.redis.endpoint"
+)
+
+func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
+	if section.Redis.Endpoint == "" {
+		return r.rateLimitDisabled(section)
+	}
+	redis := section.Redis
+	if err := redislimit.CheckEndpoint(redis.Endpoint); err != nil {
+		r.add(endpointKey, "%v", err)
+	}
+	r.addUnlessOneOf(join(rateLimitKey, "provider"), section.Provider, "redis")
+	r.addUnlessOneOf(join(redisKey, "role"), redis.Role, "coordination")
+	r.addUnlessOneOf(join(redisKey, "failure-policy"), redis.FailurePolicy, "fail-closed")
+	addUnlessBetween(r.collector, join(redisKey, "command-timeout"), redis.CommandTimeout, time.Millisecond, redislimit.MaxTimeout)
+	addUnlessBetween(r.collector, join(redisKey, "dial-timeout"), redis.DialTimeout, time.Millisecond, redislimit.MaxTimeout)
+	addUnlessBetween(r.collector, join(redisKey, "pool-timeout"), redis.PoolTimeout, time.Millisecond, redislimit.MaxTimeout)
+	addUnlessBetween(r.collector, join(redisKey, "pool-size"), redis.PoolSize, 1, redislimit.MaxPoolSize)
+	addUnlessBetween(r.collector, "app.rate-limit.admission.max-in-flight", section.Admission.MaxInFlight, 1, redislimit.MaxInFlight)
+
+	policies := r.policies(section.Policies)
+	r.defaultPolicy(section)
+	return RateLimit{
+		DefaultPolicy: section.DefaultPolicy,
+		Policies:      policies,
+		MaxInFlight:   section.Admission.MaxInFlight,
+		Redis: Redis{
+			Endpoint:       redis.Endpoint,
+			Username:       redis.Username,
+			Password:       Sensitive{r.secret(join(redisKey, "password"), redis.Password, redis.PasswordFile).text},
+			Secret:         r.hmacSecret(redis),
+			CommandTimeout: redis.CommandTimeout,
+			DialTimeout:    redis.DialTimeout,
+			PoolTimeout:    redis.PoolTimeout,
+			PoolSize:       redis.PoolSize,
+		},
+	}
+}
+
+func (r *resolver) defaultPolicy(section rateLimitSection) {
+	const key = "app.rate-limit.default-policy"
+	if section.DefaultPolicy == "" {
+		r.addUnlessReported(key, "must be given, because %s is", endpointKey)
+		return
+	}
+	_, declared := section.Policies[section.DefaultPolicy]
+	if !declared && !r.reported(join(policiesKey, section.DefaultPolicy)) {
+		r.addUnlessReported(key, "names %q, which %s does not define", section.DefaultPolicy, policiesKey)
+	}
+}
+
+func (r *resolver) hmacSecret(redis redisSection) pseudonym.Secret {
+	key := join(redisKey, "hmac-secret")
+	given := r.secret(key, redis.HMACSecret, redis.HMACSecretFile)
+	switch {
+	case given.faulty:
+		return pseudonym.Secret{}
+	case !given.given:
+		r.addUnlessReported(key+fileSuffix, "must be given, because %s is", endpointKey)
+		return pseudonym.Secret{}
+	}
+	secret, err := pseudonym.NewSecret([]byte(given.text))
+	if err != nil {
+		r.add(given.key, "%v", err)
+	}
+	return secret
+}
+
+// rateLimitDisabled checks no value: what has no effect must not stop a start.
+func (r *resolver) rateLimitDisabled(section rateLimitSection) RateLimit {
+	if section.Required {
+		r.addUnlessReported(endpointKey, "must be given, because app.rate-limit.required is true")
+	}
+	for _, key := range r.layers.givenUnder(rateLimitKey) {
+		if key != endpointKey && key != join(rateLimitKey, "required") {
+			r.warn(key, "has no effect, because %s is not given", endpointKey)
+		}
+	}
+	return RateLimit{Policies: new(ratelimit.Snapshot), MaxInFlight: section.Admission.MaxInFlight}
+}
+
+// givenUnder lists the keys that were written under section, with each policy
+// as one.
+func (l layers) givenUnder(section string) []string {
+	var given []string
+	for _, key := range l.merged.Keys() {
+		if !strings.HasPrefix(key, section+delimiter) {
+			continue
+		}
+		if rest, isPolicy := strings.CutPrefix(key, policiesKey+delimiter); isPolicy {
+			id, _, _ := strings.Cut(rest, delimiter)
+			key = join(policiesKey, id)
+		}
+		given = append(given, key)
+	}
+	slices.Sort(given)
+	return slices.Compact(given)
+}

@@ -1,0 +1,111 @@
+package weir
+
+import (
+	"os"
+	"testing"
+)
+
+// The rules of the house. A file may import the standard library and its own
+// module; everything else needs a permission. A rule that applies to nothing is
+// a fault, so what stands here is true of the tree.
+var architecture = rules{
+	modules: []module{
+		{".", "the rules of the house"},
+		{"lua", "the Redis programs, for adapters in any language"},
+		{"shared-contract", "the inside of the hexagon: ports and their values"},
+		{"adapter-inbound-web", "HTTP, towards the ports"},
+		{"adapter-outbound-cache-redis", "the ports, over Redis"},
+		{"app-bootstrap", "the only module that sees everything"},
+	},
+
+	permissions: []permission{
+		// Modules of the house: dependencies point inwards, and adapters do not
+		// know each other.
+		{"adapter-inbound-web", "example.com/weir/shared-contract", everywhere,
+			"an adapter speaks the contract"},
+		{"adapter-outbound-cache-redis", "example.com/weir/shared-contract", everywhere,
+			"an adapter speaks the contract"},
+		{"adapter-outbound-cache-redis", "example.com/weir/lua", everywhere,
+			"it is the one that runs the programs"},
+		{"app-bootstrap", "example.com/weir/shared-contract", everywhere,
+			"it connects ports with adapters"},
+		{"app-bootstrap", "example.com/weir/adapter-inbound-web", everywhere,
+			"it connects ports with adapters"},
+		{"app-bootstrap", "example.com/weir/adapter-outbound-cache-redis", everywhere,
+			"it connects ports with adapters"},
+
+		// Redis.
+		{"adapter-outbound-cache-redis", "github.com/redis/go-redis/v9", everywhere,
+			"the client stays in the adapter that is about Redis"},
+		{"adapter-outbound-cache-redis/redislimit", "golang.org/x/sync/semaphore", everywhere,
+			"admission is a weighted semaphore that gives up with its context"},
+		{"adapter-outbound-cache-redis/redistest", "github.com/testcontainers/testcontainers-go", everywhere,
+			"real servers for tests"},
+		{"adapter-outbound-cache-redis/redistest", "github.com/moby/moby", everywhere,
+			"pausing and killing a container is beyond testcontainers-go"},
+
+		// Web.
+		{"adapter-inbound-web/answer", "github.com/dunglas/httpsfv", everywhere,
+			"RateLimit fields are structured fields (RFC 9651)"},
+		{"adapter-inbound-web/subject", "golang.org/x/net/http/httpguts", everywhere,
+			"the grammar of header names is not ours to write again"},
+		{"adapter-inbound-web/management", "golang.org/x/sync/singleflight", everywhere,
+			"many probes at once are one check"},
+
+		// Bootstrap: the only place for frameworks.
+		{"app-bootstrap/bootstrap", "go.uber.org/fx", everywhere,
+			"the application's parts and their life cycle"},
+		{"app-bootstrap/config", "github.com/knadh/koanf", everywhere,
+			"configuration in layers"},
+		{"app-bootstrap/config", "github.com/go-viper/mapstructure/v2", everywhere,
+			"strict decoding behind koanf"},
+		{"app-bootstrap/config", "go.yaml.in/yaml/v3", everywhere,
+			"finding what koanf's parser would silently accept"},
+		{"app-bootstrap/config", "github.com/agnivade/levenshtein", everywhere,
+			"naming the key that was meant"},
+		{"app-bootstrap/bootstrap", "go.uber.org/goleak", testsOnly,
+			"what is switched off leaves no goroutine"},
+	},
+
+	reservations: []reservation{
+		{"example.com/weir/adapter-inbound-web/locallimit",
+			[]string{"adapter-inbound-web/edge", "app-bootstrap"},
+			"the local limiter is a compatibility path: its types cross into no other package than the one that decides by it and the one that configures it"},
+	},
+
+	prohibitions: []prohibition{
+		{"shared-contract", "net/http",
+			"status codes and headers are the web adapter's language"},
+		{"shared-contract", "database/sql",
+			"how an adapter stores is its own affair"},
+		{"shared-contract", "encoding/json",
+			"what an outcome looks like on a wire is the adapter's affair"},
+		{"lua", "net",
+			"the module hands out programs; it talks to nobody"},
+		{"adapter-outbound-cache-redis", "net/http",
+			"it knows nothing of who asks"},
+	},
+
+	vocabularies: []vocabulary{
+		{
+			module: "adapter-inbound-web",
+			holder: "adapter-inbound-web/answer",
+			names:  []string{"StatusTooManyRequests", "StatusServiceUnavailable"},
+			codes:  []string{"429", "503"},
+			because: "how an outcome looks in HTTP is decided in one place, " +
+				"so that no two paths answer the same outcome differently",
+		},
+	},
+
+	testSupport: []testSupport{
+		{"adapter-outbound-cache-redis/internal/programmodel",
+			"the programs are compared with it, and the vectors are made from it"},
+	},
+}
+
+// Ensure that the tree keeps the rules.
+func TestArchitecture(t *testing.T) {
+	for _, fault := range architecture.check(os.DirFS(".")) {
+		t.Error(fault)
+	}
+}
