@@ -68,7 +68,7 @@ func TestManifestMatchesTheText(t *testing.T) {
 		if n := strings.Count(program.Source, "'TIME'"); n != 1 {
 			t.Errorf("%s calls TIME %d times", program.Name, n)
 		}
-		if match := arity.FindStringSubmatch(program.Source); match == nil || int(match[1][0]-'0') != len(described.Arguments) {
+		if match := arity.FindStringSubmatch(program.Source); len(match) != 2 || int(match[1][0]-'0') != len(described.Arguments) {
 			t.Errorf("%s checks for %v arguments, %d are described", program.Name, match, len(described.Arguments))
 		}
 		for _, state := range described.State {

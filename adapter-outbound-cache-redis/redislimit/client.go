@@ -38,6 +38,7 @@ func newClient(config Config) *redis.Client {
 		PoolTimeout:           config.PoolTimeout,
 		ContextTimeoutEnabled: true,
 		PoolSize:              config.PoolSize,
+		PipelinePoolSize:      -1, // one pool for all, so that its size is the bound
 		ConnMaxIdleTime:       keepIdle,
 
 		// One evaluation is one dispatch: nothing is repeated.
@@ -61,6 +62,6 @@ type clientLog struct{ logger *slog.Logger }
 
 func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) {
-		l.logger.DebugContext(ctx, "redis client: "+fmt.Sprintf(format, args...))
+		l.logger.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 	}
 }

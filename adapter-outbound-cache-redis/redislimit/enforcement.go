@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -31,9 +32,7 @@ func enforce(snapshot *ratelimit.Snapshot, keys rediskey.Builder) (*enforcements
 	var unsupported error
 	for _, policy := range snapshot.Policies() {
 		one, err := newEnforcement(policy, keys)
-		if err != nil {
-			unsupported = err
-		}
+		unsupported = errors.Join(unsupported, err)
 		all.byID[policy.ID()] = one
 	}
 	return all, unsupported

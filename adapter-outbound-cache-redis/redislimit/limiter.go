@@ -25,7 +25,6 @@ import (
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
-	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -40,6 +39,7 @@ type Limiter struct {
 	client   *redis.Client
 	executor *execution.Executor
 	keys     rediskey.Builder
+	probes   []probe
 	health   health
 
 	enforced atomic.Pointer[enforcements]
@@ -75,15 +75,22 @@ func New(config Config) (*Limiter, error) {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	l.enforced.Store(enforced)
+	if l.probes, err = newProbes(l.keys); err != nil {
+		return nil, fmt.Errorf("self-test: %w", err)
+	}
 	return l, nil
 }
 
-// Prepare connects and makes the programs known to the server. Its error names
-// the failure's category only; the cause goes to the log.
+// Prepare connects, makes the programs known to the server, and runs each of
+// them on a key of its own: only that shows that the server decides, that it
+// takes writes, and that the user may run all commands of the programs. Its
+// error names the failure's category only; the cause goes to the log.
 func (l *Limiter) Prepare(ctx context.Context) error {
-	if failed := l.executor.Load(ctx, lua.Programs()...); failed != nil {
-		l.health.failed(ctx, failed)
-		return errors.New(string(failed.Category))
+	for _, probe := range l.probes {
+		if failed := probe.run(ctx, l.executor); failed != nil {
+			l.health.failed(ctx, failed)
+			return errors.New(string(failed.Category))
+		}
 	}
 	l.health.recovered(ctx)
 	return nil
@@ -160,7 +167,7 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 			return unavailable(failed.Category)
 		}
 		return ratelimit.Indeterminate{
-			Indeterminate: failure.Indeterminate{Category: failed.Category, RetryAfter: retrySoon},
+			Indeterminate: failure.Indeterminate{Category: failed.Category, RetryAfter: retryAfter(failed.Category)},
 			PolicyID:      request.PolicyID(),
 		}
 	}
@@ -208,14 +215,24 @@ func (l *Limiter) outcome(ctx context.Context, enforced *enforcement, raw any) r
 		}}
 	case reply.ClockUnsafe:
 		return ratelimit.Unavailable{
-			Unavailable: failure.Unavailable{Category: failure.ClockUnsafe, RetryAfter: duration(answer.RetryAfterMillis)},
+			Unavailable: failure.Unavailable{Category: undecided(answer.Status), RetryAfter: duration(answer.RetryAfterMillis)},
 			PolicyID:    policy.ID(),
 		}
-	case reply.StateIncompatible:
-		return incompatible(policy.ID(), failure.State)
-	case reply.Invalid:
+	case reply.StateIncompatible, reply.Invalid:
 	}
-	return incompatible(policy.ID(), failure.Protocol)
+	return incompatible(policy.ID(), undecided(answer.Status))
+}
+
+// undecided is the category of a reply that is no decision.
+func undecided(status reply.Status) failure.Category {
+	switch status {
+	case reply.ClockUnsafe:
+		return failure.ClockUnsafe
+	case reply.StateIncompatible:
+		return failure.State
+	case reply.Allowed, reply.Denied, reply.Invalid:
+	}
+	return failure.Protocol
 }
 
 func incompatible(policyID string, category failure.Category) ratelimit.Outcome {

@@ -1,10 +1,12 @@
 package redislimit_test
 
 import (
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
 
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
 )
@@ -18,6 +20,7 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 	c := config(t, server.Addr, policySpec("edge-default", hour))
 	c.Logger = log.logger()
 	redislimit.RouteClientLog(c.Logger)
+	defer redislimit.RouteClientLog(slog.New(slog.DiscardHandler))
 	limiter := newLimiter(t, c)
 
 	subjects := []string{
@@ -40,6 +43,25 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 			if strings.Contains(key, secret) || strings.Contains(client.Dump(t.Context(), key).Val(), secret) {
 				t.Errorf("key %q gives %q away", key, secret)
 			}
+		}
+	}
+	// Failures of every kind, which are what a limiter logs.
+	client.Set(t.Context(), keys[0], "x", 0)
+	nobody := c
+	nobody.Endpoint = "redis://127.0.0.1:1"
+	garbled := c
+	garbled.Endpoint = "redis://" + fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
+		return fakeredis.Reply{Text: "*1\r\n:1\r\n"}
+	})).Addr
+	for _, config := range []redislimit.Config{c, nobody, garbled} {
+		failing := newLimiter(t, config)
+		for _, subject := range subjects {
+			evaluate(t, failing, request(t, "edge-default", subject, 1))
+		}
+	}
+	for _, line := range []string{"redis does not decide", "not understood", "redis client"} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("the log lacks %q: nothing was tested", line)
 		}
 	}
 	for _, secret := range []string{"jane", "203.0.113", "sk-live", "xxxx"} {
@@ -73,5 +95,17 @@ func TestKeysKeepStatesApart(t *testing.T) {
 	}
 	if len(keys) != 6 || len(tags) != 2 {
 		t.Errorf("%d keys in %d slots, must be 6 in 2: %q", len(keys), len(tags), keys)
+	}
+}
+
+// Ensure that keys never change: a change would give every subject its whole
+// quota again, and a rolling deployment would admit it twice.
+func TestKnownKey(t *testing.T) {
+	server := redistest.Primary(t)
+	limiter := newLimiter(t, config(t, server.Addr, policySpec("edge-default", hour)))
+	decide(t, limiter, request(t, "edge-default", "ip:192.0.2.1", 1))
+	const want = "weir:1:rate:edge-default:state:{7GVm40AL}:2H7EGJuvtsfHGJ2vecJrcg"
+	if key := onlyKey(t, server.Client(t)); key != want {
+		t.Errorf("key is %s, must be %s", key, want)
 	}
 }

@@ -2,10 +2,14 @@ package redislimit_test
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
 	"example.com/weir/shared-contract/pseudonym"
@@ -66,16 +70,41 @@ func TestRefusesBeforeDispatch(t *testing.T) {
 	}
 }
 
-// Ensure that a closed limiter refuses, that closing twice is fine, and that
-// closing waits for what is in flight.
+// Ensure that closing waits for what is in flight, that a closed limiter
+// refuses, and that closing twice is fine.
 func TestClose(t *testing.T) {
-	server := redistest.Primary(t)
-	limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
-	decide(t, limiter, request(t, "p", "a", 1))
-	for range 2 {
-		if err := limiter.Close(t.Context()); err != nil {
-			t.Fatal(err)
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	arrive := sync.OnceFunc(func() { close(arrived) })
+	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
+		arrive()
+		<-answer
+		return fakeredis.Reply{Text: allowed}
+	}))
+	c := config(t, server.Addr, policySpec("p", hour))
+	c.MaxInFlight = 1 // so that no second one is dispatched
+	limiter := newLimiter(t, c)
+	var inFlight, closing sync.WaitGroup
+	var outcome ratelimit.Outcome
+	inFlight.Go(func() { outcome = evaluate(t, limiter, request(t, "p", "a", 1)) })
+	<-arrived
+	closed := make(chan error, 1)
+	closing.Go(func() { closed <- limiter.Close(t.Context()) })
+	for deadline := time.Now().Add(5 * time.Second); label(evaluate(t, limiter, request(t, "p", "b", 1))) != "unavailable shutting-down"; {
+		if time.Now().After(deadline) {
+			t.Fatal("a closing limiter does not refuse")
 		}
+	}
+	select {
+	case err := <-closed:
+		t.Fatalf("closed (%v) while an evaluation was in flight", err)
+	default:
+	}
+	close(answer)
+	inFlight.Wait()
+	wantLabel(t, outcome, "allowed")
+	closing.Wait()
+	if err := errors.Join(<-closed, limiter.Close(t.Context())); err != nil {
+		t.Error(err)
 	}
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "a", 1)), "unavailable shutting-down")
 }
@@ -123,14 +152,17 @@ func TestCheckEndpoint(t *testing.T) {
 	}
 }
 
-// Ensure that a new limiter has opened nothing and started nothing.
+// Ensure that a new limiter has opened nothing and started nothing, and that the
+// same look at one that works sees its connection.
 func TestNewIsPassive(t *testing.T) {
-	c := config(t, "127.0.0.1:1", policySpec("p", hour))
-	limiter, err := redislimit.New(c)
-	if err != nil {
-		t.Fatal(err)
+	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: allowed} }))
+	before := runtime.NumGoroutine()
+	limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+	if connections, goroutines := server.Connections(), runtime.NumGoroutine()-before; connections != 0 || goroutines != 0 {
+		t.Errorf("a new limiter has %d connections and %d goroutines", connections, goroutines)
 	}
-	if err := limiter.Close(t.Context()); err != nil {
-		t.Fatal(err)
+	wantLabel(t, evaluate(t, limiter, request(t, "p", "a", 1)), "allowed")
+	if server.Connections() != 1 {
+		t.Errorf("a limiter that works has %d connections, must have one", server.Connections())
 	}
 }

@@ -1,6 +1,7 @@
 package pseudonym_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -41,6 +42,26 @@ func TestSecret(t *testing.T) {
 	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%#v %+v %s", s, s, s), log.String()} {
 		if strings.Contains(text, material[1:8]) || strings.Contains(text, "49 50") {
 			t.Errorf("%q shows the secret", text)
+		}
+	}
+}
+
+// Ensure that digests never change: processes of different builds share a store,
+// and a change would give every subject its whole quota again.
+func TestKnownDigests(t *testing.T) {
+	for text, want := range map[string]string{
+		"ip:192.0.2.1":       "1e7bf843631053605eaf08c78136cedc84def279d77310a324cc8e9bcce7a655",
+		"ip:2001:db8::1":     "8045688dc1051c2329e9ee825aa9e9fd617e305257115e6cb3e3378232c7dc4b",
+		"header:X-Api-Key:a": "e5b7ae794f9f77ea04f111566b9f72225a52ab58b2be27c952899670b59c8a32",
+		"tenant-7":           "8b3554741a77a1b9461b453b9cfd3eb71901907884e46e10ad31c4ef351fc06d",
+	} {
+		subject, err := pseudonym.ParseSubject(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := subject.Digest(secret(t).SubjectKey())
+		if got := hex.EncodeToString(digest[:]); got != want {
+			t.Errorf("digest of %q is %s, must be %s", text, got, want)
 		}
 	}
 }
@@ -155,7 +176,7 @@ func TestSubjectConstructors(t *testing.T) {
 	if ip != parsed || header == parsed || header.Digest(key) == parsed.Digest(key) {
 		t.Error("a header's value passes for an address")
 	}
-	if text := fmt.Sprintf("%v %s %+v", ip, header, ip); strings.Contains(text, "192") {
+	if text := fmt.Sprintf("%v %s %+v %#v", ip, header, ip, header); strings.Contains(text, "192") {
 		t.Errorf("%q gives a subject away", text)
 	}
 	if _, err := pseudonym.IP(netip.Addr{}); err == nil {

@@ -88,6 +88,9 @@ func ParseSubject(text string) (Subject, error) {
 // line gives nobody away.
 func (s Subject) String() string { return "[" + s.kind + " subject]" }
 
+// GoString hides who it is from fmt's %#v.
+func (s Subject) GoString() string { return s.String() }
+
 // IsZero reports whether s is nobody.
 func (s Subject) IsZero() bool { return s == Subject{} }
 

@@ -9,7 +9,7 @@ import (
 
 // Catalog is a handle on the policies in force. Everything that needs policies
 // holds the same Catalog, so enforcement, headers and "no such policy" never
-// disagree. It is safe for concurrent use.
+// disagree. It is safe for concurrent use. The zero Catalog holds no policies.
 type Catalog struct {
 	current atomic.Pointer[Snapshot]
 }
@@ -23,13 +23,18 @@ func NewCatalog(snapshot *Snapshot) *Catalog {
 
 // Current is the snapshot in force. Who needs several answers that fit
 // together asks one snapshot.
-func (c *Catalog) Current() *Snapshot { return c.current.Load() }
+func (c *Catalog) Current() *Snapshot {
+	if snapshot := c.current.Load(); snapshot != nil {
+		return snapshot
+	}
+	return &none
+}
+
+var none Snapshot // immutable, as every snapshot
 
 // Replace puts snapshot in force for every evaluation that starts from now on.
+// Nil means no policies.
 func (c *Catalog) Replace(snapshot *Snapshot) {
-	if snapshot == nil {
-		snapshot = new(Snapshot)
-	}
 	c.current.Store(snapshot)
 }
 

@@ -9,7 +9,7 @@ import "example.com/weir/shared-contract/failure"
 //	Evaluated      allowed and charged, or denied and not charged
 //	Unavailable    not charged, and that is known
 //	Indeterminate  dispatched; may have been charged
-//	Incompatible   state, program or reply does not match; not charged
+//	Incompatible   policy, state, program or reply does not match
 //
 //sumtype:decl
 type Outcome interface{ outcome() }
@@ -32,7 +32,9 @@ type Indeterminate struct {
 	PolicyID string
 }
 
-// Incompatible: nothing was charged, and nothing will be until an operator acts.
+// Incompatible: this process and the store do not understand each other, and will
+// not until an operator acts. An unknown policy or a foreign state charged
+// nothing; after a reply that makes no sense (protocol) nobody can say.
 type Incompatible struct {
 	failure.Incompatible
 	PolicyID string

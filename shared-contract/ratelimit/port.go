@@ -15,10 +15,10 @@ type EdgePort interface {
 	//
 	// The implementer promises
 	//   - to charge at most once, whatever happens on the way;
-	//   - to charge nothing when it answers a denial, Unavailable or
-	//     Incompatible;
-	//   - to answer Indeterminate whenever it cannot tell whether it charged,
-	//     and never to answer "allowed" in doubt;
+	//   - to charge nothing when it answers a denial or Unavailable;
+	//   - to answer Indeterminate whenever it cannot tell whether it charged, or
+	//     Incompatible when that is because a reply makes no sense, and never to
+	//     answer "allowed" in doubt;
 	//   - to answer at about the deadline at the latest, though a cancelled call
 	//     may still be charged;
 	//   - to take policies from the catalog it was built with, at the moment of

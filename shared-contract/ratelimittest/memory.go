@@ -2,6 +2,7 @@ package ratelimittest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -50,7 +51,9 @@ func (m *Memory) Evaluate(ctx context.Context, request ratelimit.Request) rateli
 	if request.EvaluationID() != "" {
 		return unavailable(failure.Unsupported, 0)
 	}
-	if ctx.Err() != nil {
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return unavailable(failure.DeadlineTooShort, 0)
+	} else if err != nil {
 		return unavailable(failure.Cancelled, 0)
 	}
 	policy, known := m.catalog.Current().Policy(request.PolicyID())

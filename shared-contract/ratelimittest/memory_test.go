@@ -163,6 +163,8 @@ func TestMemory(t *testing.T) {
 	defer cancel()
 	cancelled, cancelNow := context.WithTimeout(t.Context(), time.Minute)
 	cancelNow()
+	late, cancelLate := context.WithTimeout(t.Context(), -time.Second)
+	defer cancelLate()
 
 	for name, test := range map[string]struct {
 		ctx     context.Context
@@ -172,6 +174,7 @@ func TestMemory(t *testing.T) {
 		"no deadline":   {t.Context(), newRequest(t, "p", 1), unavailable("p", failure.InvalidRequest)},
 		"zero request":  {ctx, ratelimit.Request{}, unavailable("", failure.InvalidRequest)},
 		"cancelled":     {cancelled, newRequest(t, "p", 1), unavailable("p", failure.Cancelled)},
+		"too late":      {late, newRequest(t, "p", 1), unavailable("p", failure.DeadlineTooShort)},
 		"cost too high": {ctx, newRequest(t, "p", 6), unavailable("p", failure.InvalidRequest)},
 		"unknown policy": {ctx, newRequest(t, "q", 1), ratelimit.Incompatible{
 			Incompatible: failure.Incompatible{Category: failure.UnknownPolicy}, PolicyID: "q",

@@ -104,8 +104,11 @@ func refusal(word, rest string) (failure.Category, bool) {
 	switch {
 	case strings.HasPrefix(rest, "max number of clients"):
 		return failure.StoreUnready, true
-	case strings.HasPrefix(rest, "unknown command"):
-		return failure.Unsupported, true
+	case strings.HasPrefix(rest, "unknown command"),
+		strings.HasPrefix(rest, "DB index is out of range"),
+		strings.HasPrefix(rest, "Error compiling script"),
+		strings.HasPrefix(rest, "Unexpected flag in script"):
+		return failure.Unsupported, true // too old a server, or a database that it has not
 	}
 	return "", false
 }

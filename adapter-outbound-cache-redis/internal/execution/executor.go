@@ -5,11 +5,13 @@ package execution
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/lua"
+	"example.com/weir/shared-contract/failure"
 )
 
 // Executor runs programs over one client. It is safe for concurrent use.
@@ -49,7 +51,7 @@ func (e *Executor) Run(ctx context.Context, call Call, key string, last []byte) 
 	if failed != nil && failed.Unloaded {
 		return e.loadAndRun(ctx, call, key, last)
 	}
-	return command.Val(), failed
+	return command.Val(), e.explain(failed)
 }
 
 // loadAndRun sends program and call in one piece, so that a server which forgets
@@ -65,7 +67,17 @@ func (e *Executor) loadAndRun(ctx context.Context, call Call, key string, last [
 	if failed != nil && failed.Unloaded && load.Err() != nil {
 		return nil, certainty.ClassifyUndispatched(load.Err())
 	}
-	return command.Val(), failed
+	return command.Val(), e.explain(failed)
+}
+
+// explain tells a pool that is used up from a server that does not connect: both
+// let the caller's time run out while it waits for a connection.
+func (e *Executor) explain(failed *certainty.Failure) *certainty.Failure {
+	if failed != nil && failed.Category == failure.Connection && errors.Is(failed.Err, context.DeadlineExceeded) &&
+		int(e.client.PoolStats().TotalConns) >= e.client.Options().PoolSize {
+		failed.Category = failure.Saturated
+	}
+	return failed
 }
 
 func (c Call) command(ctx context.Context, key string, last []byte) certainty.Command {
@@ -73,15 +85,4 @@ func (c Call) command(ctx context.Context, key string, last []byte) certainty.Co
 	copy(args, c.args)
 	args[keyAt] = key
 	return certainty.NewCommand(ctx, args, keyAt, last)
-}
-
-// Load makes programs known to the server. It changes no state of a limiter, so
-// its failures are certain.
-func (e *Executor) Load(ctx context.Context, programs ...lua.Program) *certainty.Failure {
-	for _, program := range programs {
-		if err := e.client.ScriptLoad(ctx, program.Source).Err(); err != nil {
-			return certainty.ClassifyUndispatched(err)
-		}
-	}
-	return nil
 }

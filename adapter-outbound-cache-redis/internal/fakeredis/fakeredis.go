@@ -29,6 +29,7 @@ type Server struct {
 	Addr string
 
 	evaluations atomic.Int64
+	accepted    atomic.Int64
 	behaviour   Behaviour
 	listener    net.Listener
 	connections sync.WaitGroup
@@ -36,6 +37,9 @@ type Server struct {
 
 // Evaluations counts the EVALSHA commands that were read whole.
 func (s *Server) Evaluations() int { return int(s.evaluations.Load()) }
+
+// Connections counts the connections that were accepted so far.
+func (s *Server) Connections() int { return int(s.accepted.Load()) }
 
 // Polite answers the commands of a handshake and of loading programs as a real
 // server does, and leaves EVALSHA to evaluate.
@@ -56,7 +60,8 @@ func Polite(evaluate Behaviour) Behaviour {
 // Start starts a server that ends with the test.
 func Start(tb testing.TB, behaviour Behaviour) *Server {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,6 +73,7 @@ func Start(tb testing.TB, behaviour Behaviour) *Server {
 			if err != nil {
 				return
 			}
+			s.accepted.Add(1)
 			open.Store(conn, nil)
 			s.connections.Go(func() { s.serve(conn) })
 		}

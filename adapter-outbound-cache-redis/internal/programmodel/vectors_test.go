@@ -118,8 +118,8 @@ func play(ctx context.Context, client *redis.Client, script *redis.Script, v pro
 		if len(v.Before.Hash) > 0 {
 			p.HSet(ctx, key, v.Before.Hash)
 		}
-		if v.Before.TTLMillis > 0 {
-			p.PExpire(ctx, key, time.Duration(v.Before.TTLMillis)*time.Millisecond)
+		if ttl := time.Duration(v.Before.TTLMillis) * time.Millisecond; ttl > 0 {
+			p.PExpire(ctx, key, max(ttl, 2*slack)) // a shorter one could end before the program runs
 		}
 		return nil
 	}
@@ -169,4 +169,68 @@ func sorted(fields map[string]string) []string {
 		pairs = append(pairs, name+"="+fields[name])
 	}
 	return pairs
+}
+
+// Ensure that the manifest's bounds of every argument are those of the model,
+// which the programs follow: the bound itself is accepted, and what lies just
+// beyond is not.
+func TestManifestBounds(t *testing.T) {
+	var manifest struct {
+		Programs []struct {
+			Name      string
+			Arguments []struct {
+				Name        string
+				Least, Most any // a number, or the name of another argument
+			}
+		}
+	}
+	if err := json.Unmarshal(lua.Manifest(), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	// Values that leave every argument its whole range.
+	room := map[string]map[string]int64{
+		"revision": {}, "limit": {"window": 1}, "window": {}, "capacity": {"interval": 1, "refill": 999_999_999_999_999},
+		"refill": {"interval": 1}, "interval": {"capacity": 1, "refill": 1, "maxCost": 1, "cost": 1},
+		"maxCost": {}, "grace": {}, "regression": {}, "cost": {},
+	}
+	base := map[string]int64{
+		"revision": 1, "limit": 100, "window": 60_000, "capacity": 100, "refill": 1, "interval": 3,
+		"maxCost": 10, "grace": 1000, "regression": 250, "cost": 5,
+	}
+	for _, program := range manifest.Programs {
+		for _, argument := range program.Arguments {
+			accepts := func(value int64) bool {
+				values := maps.Clone(base)
+				maps.Copy(values, room[argument.Name])
+				values[argument.Name] = value
+				if argument.Name == "limit" || argument.Name == "capacity" {
+					values["maxCost"], values["cost"] = 1, 1
+				}
+				if argument.Name == "maxCost" {
+					values["cost"] = 1
+				}
+				var arguments []string
+				for _, each := range program.Arguments {
+					arguments = append(arguments, fmt.Sprint(values[each.Name]))
+				}
+				answer, _ := programmodel.Run(program.Name, programmodel.Key{}, arguments, 1_800_000_000_000)
+				return answer.Status == "ALLOWED"
+			}
+			bound := func(text any) int64 {
+				if n, ok := text.(float64); ok {
+					return int64(n)
+				}
+				value, known := base[text.(string)]
+				if !known {
+					t.Fatalf("%s: %s is bounded by %q, which is no argument", program.Name, argument.Name, text)
+				}
+				return value
+			}
+			least, most := bound(argument.Least), bound(argument.Most)
+			if !accepts(least) || !accepts(most) || accepts(least-1) || accepts(most+1) {
+				t.Errorf("%s: %s is described as %d to %d; accepted: %v, %v; one beyond: %v, %v", program.Name, argument.Name,
+					least, most, accepts(least), accepts(most), accepts(least-1), accepts(most+1))
+			}
+		}
+	}
 }

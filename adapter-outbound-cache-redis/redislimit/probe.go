@@ -1,0 +1,70 @@
+package redislimit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
+	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
+	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// probe is one program with a policy that exercises all of its commands at every
+// run, the arming of its key's time-to-live included, and that denies nobody
+// anything.
+type probe struct {
+	call execution.Call
+	key  string
+}
+
+func newProbes(keys rediskey.Builder) ([]probe, error) {
+	var probes []probe
+	for _, parameters := range []ratelimit.Parameters{
+		ratelimit.FixedWindow{Limit: 1, Window: time.Millisecond},
+		ratelimit.SlidingCounter{Limit: 1, Window: time.Millisecond},
+		ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillInterval: time.Millisecond},
+	} {
+		policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
+			ID:            "self-test",
+			Revision:      1,
+			Parameters:    parameters,
+			MaxCost:       1,
+			FailurePolicy: ratelimit.FailClosed,
+		})
+		if err != nil {
+			return nil, err
+		}
+		program, arguments, err := programOf(policy)
+		if err != nil {
+			return nil, err
+		}
+		family := keys.Family("probe", policy.ID(), "state", policy.Revision(), string(parameters.Algorithm()))
+		probes = append(probes, probe{
+			call: execution.NewCall(program, arguments...),
+			key:  family.Key(pseudonym.Digest{}, pseudonym.Digest{}),
+		})
+	}
+	return probes, nil
+}
+
+// run is nil when the program came to a decision, be it a denial because another
+// process probes in the same millisecond.
+func (p probe) run(ctx context.Context, executor *execution.Executor) *certainty.Failure {
+	raw, failed := executor.Run(ctx, p.call, p.key, []byte("1"))
+	if failed != nil {
+		return failed
+	}
+	answer, err := reply.Parse(raw)
+	if err != nil {
+		return &certainty.Failure{Category: failure.Protocol, Err: err}
+	}
+	if answer.Status == reply.Allowed || answer.Status == reply.Denied {
+		return nil
+	}
+	return &certainty.Failure{Category: undecided(answer.Status), Err: fmt.Errorf("the self-test answers %s", answer.Status)}
+}
