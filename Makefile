@@ -31,7 +31,7 @@ run-redis: ## Run the service over a throw-away Redis, as examples/redis.yaml sa
 
 .PHONY: test
 test: ## Test every module on every kind of Redis server that this machine can run.
-	lanes=$$(scripts/test-servers) && env "$$lanes" go test $(RACE) -count=1 work
+	lanes=$$(scripts/test-servers) && env "$$lanes" go test $(RACE) -count=1 -timeout 5m work
 
 .PHONY: test-system
 test-system: ## Run the tests that need further system packages; installs them as root on Debian.
@@ -81,6 +81,5 @@ images: ## Pull or build the container images of the servers that tests run agai
 	scripts/images
 
 .PHONY: clean
-clean: ## Remove built files, and containers that killed tests have left.
-	rm -rf bin coverage.out
+clean: ## Remove the containers that killed tests have left.
 	@if docker info >/dev/null 2>&1; then docker ps -aq --filter label=weir-test | xargs docker rm -f 2>/dev/null || true; fi

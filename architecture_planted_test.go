@@ -1,7 +1,9 @@
 package weir
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,7 +19,11 @@ var plantedRules = rules{
 		{"web", "example.org/assert", testsOnly, "assertions"},
 	},
 	reservations: []reservation{{"example.com/weir/web/local", []string{"web/edge"}, "compatibility only"}},
-	prohibitions: []prohibition{{"contract", "net/http", "no status codes"}},
+	prohibitions: []prohibition{
+		{"contract", "net/http", "no status codes"},
+		{"contract", "example.org/fields", "no fields"},
+		{"contract", "example.com/weir/web/answer", "no answers"},
+	},
 	vocabularies: []vocabulary{{module: "web", holder: "web/answer", names: []string{"StatusTooManyRequests"}, codes: []string{"429"}, because: "one place"}},
 	testSupport:  []testSupport{{"web/model", "a model"}},
 }
@@ -30,7 +36,7 @@ func plantedTree() fstest.MapFS {
 		"contract/go.mod":          "",
 		"contract/port.go":         "package contract\nimport _ \"time\"",
 		"contract/porttest/a.go":   "package porttest\nimport _ \"example.com/weir/contract\"",
-		"web/go.mod":               "",
+		"web/go.mod":               "require example.org/fields v1.0.0",
 		"web/answer/answer.go":     "package answer\nimport (\n\"net/http\"\n_ \"example.org/fields\"\n)\nvar _ = http.StatusTooManyRequests",
 		"web/local/local.go":       "package local",
 		"web/local/local_test.go":  "package local_test\nimport (\n_ \"example.com/weir/web/local\"\n_ \"example.org/assert\"\n)",
@@ -134,6 +140,15 @@ func TestArchitectureCatchesIdleRules(t *testing.T) {
 		{"prohibition", func(r *rules) {
 			r.prohibitions = append(r.prohibitions, prohibition{"queue", "net", ""})
 		}, "prohibition of net in queue applies to nothing"},
+		{"prohibition of a mistyped standard package", func(r *rules) {
+			r.prohibitions = append(r.prohibitions, prohibition{"contract", "encoding/jsn", ""})
+		}, "prohibition of encoding/jsn in contract names no package"},
+		{"prohibition of a mistyped library", func(r *rules) {
+			r.prohibitions = append(r.prohibitions, prohibition{"contract", "example.org/asert", ""})
+		}, "prohibition of example.org/asert in contract names no package"},
+		{"prohibition of a mistyped package of the house", func(r *rules) {
+			r.prohibitions = append(r.prohibitions, prohibition{"contract", "example.com/weir/web/egde", ""})
+		}, "prohibition of example.com/weir/web/egde in contract names no package"},
 		{"vocabulary", func(r *rules) {
 			r.vocabularies = append(r.vocabularies, vocabulary{module: "web", holder: "web/answer", names: []string{"StatusTeapot"}})
 		}, "vocabulary word StatusTeapot of web/answer applies to nothing"},
@@ -191,6 +206,22 @@ func TestTheHouseCatchesPlantedViolations(t *testing.T) {
 				}
 			}
 			t.Errorf("no fault of %s says %q", test.file, test.want)
+		})
+	}
+}
+
+// Ensure that every prohibition of this tree catches the import that it forbids.
+func TestEveryProhibitionCatchesAPlantedViolation(t *testing.T) {
+	house := sourcesOfTheHouse(t)
+	for _, rule := range architecture.prohibitions {
+		t.Run(rule.from+" imports "+rule.to, func(t *testing.T) {
+			tree := maps.Clone(house)
+			file := rule.from + "/planted.go"
+			tree[file] = &fstest.MapFile{Data: fmt.Appendf(nil, "package planted\nimport _ %q", rule.to)}
+			want := fmt.Sprintf("%s imports %s, which is forbidden: %s", file, rule.to, rule.because)
+			if faults := architecture.check(tree); !slices.Contains(faults, want) {
+				t.Errorf("faults %q, want one to be %q", faults, want)
+			}
 		})
 	}
 }

@@ -3,10 +3,14 @@ package weir
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +106,7 @@ func (r rules) check(tree fs.FS) []string {
 	faults = append(faults, r.checkPermissions(sources)...)
 	faults = append(faults, r.checkReservations(sources)...)
 	faults = append(faults, r.checkProhibitions(sources)...)
+	faults = append(faults, r.checkProhibited(tree, sources, modules)...)
 	faults = append(faults, r.checkVocabularies(sources)...)
 	faults = append(faults, r.checkTestSupport(sources)...)
 	return faults
@@ -189,6 +194,66 @@ func (r rules) checkProhibitions(sources []source) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// checkProhibited: nobody imports what is forbidden, so only this tells whether
+// it is a package at all, or a name that was mistyped.
+func (r rules) checkProhibited(tree fs.FS, sources []source, modules []string) (faults []string) {
+	required := make(map[string]bool)
+	for _, directory := range modules {
+		file, err := readGoMod(tree, path.Join(directory, "go.mod"))
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, module := range file.requires {
+			required[module] = true
+		}
+	}
+	standard, err := standardLibrary()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, rule := range r.prohibitions {
+		if !isPackage(rule.to, standard, sources, required) {
+			faults = append(faults, fmt.Sprintf("prohibition of %s in %s names no package: not of the standard library, of the house, or of a module that a go.mod requires", rule.to, rule.from))
+		}
+	}
+	return faults
+}
+
+// isPackage reports whether packages with this path, or below it, can be
+// imported.
+func isPackage(imported string, standard fs.FS, sources []source, required map[string]bool) bool {
+	if directory, ours := directoryOf(imported); ours {
+		return slices.ContainsFunc(sources, func(file source) bool { return isOf(file.directory, directory) })
+	}
+	if isStandard(imported) {
+		files, err := fs.Glob(standard, path.Join(imported, "*.go"))
+		return err == nil && len(files) > 0
+	}
+	for module := range required {
+		if isOf(imported, module) {
+			return true
+		}
+	}
+	return false
+}
+
+// standardLibrary holds the sources of the standard library. A binary built with
+// -trimpath does not know where Go is; go test puts it on PATH.
+func standardLibrary() (fs.FS, error) {
+	root := build.Default.GOROOT
+	if root == "" {
+		command, err := exec.LookPath("go")
+		if err != nil {
+			return nil, fmt.Errorf("find the standard library: %w", err)
+		}
+		if command, err = filepath.EvalSymlinks(command); err != nil {
+			return nil, fmt.Errorf("find the standard library: %w", err)
+		}
+		root = filepath.Dir(filepath.Dir(command))
+	}
+	return os.DirFS(filepath.Join(root, "src")), nil
 }
 
 func (r rules) checkVocabularies(sources []source) (faults []string) {

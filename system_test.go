@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,16 +73,18 @@ func TestSystemTestServersAsDecided(t *testing.T) {
 	}
 }
 
-// testServers runs the script with one variable of the environment changed.
-func testServers(t *testing.T, variable string) (lanes, talk string, err error) {
+// testServers runs the script with more in the environment. What decides there
+// otherwise, the caller's continuous integration included, is taken out of it.
+func testServers(t *testing.T, environment ...string) (lanes, talk string, err error) {
 	t.Helper()
 	command := exec.Command("scripts/test-servers")
+	deciding := []string{"WEIR_TEST_LANES", "CI", "DOCKER_HOST"}
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "WEIR_TEST_LANES=") {
+		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(deciding, name) {
 			command.Env = append(command.Env, entry)
 		}
 	}
-	command.Env = append(command.Env, variable)
+	command.Env = append(command.Env, environment...)
 	var stdout, stderr strings.Builder
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err = command.Run()

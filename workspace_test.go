@@ -17,7 +17,7 @@ import (
 
 // toolModules stay out of go.work: what they need must not decide the versions
 // that the service is built with.
-var toolModules = []string{"tools", "bench"}
+var toolModules = []string{"tools"}
 
 // Modules that need nothing, not even for tests. Within a workspace a stray
 // import would build all the same if any other module requires it.

@@ -86,6 +86,10 @@ func publishedOn(ctx context.Context) (host string, bind netip.Addr, err error) 
 
 func (c *container) address() string { return c.addr }
 
+// processID is none: Docker gives a published port to one container only, and
+// tells if it cannot.
+func (c *container) processID() int { return 0 }
+
 func (c *container) pause(ctx context.Context) error {
 	_, err := c.docker.ContainerPause(ctx, c.inside.GetContainerID(), client.ContainerPauseOptions{})
 	return err

@@ -9,6 +9,9 @@ import (
 // use. After kill and start the server has the same address and no data.
 type machine interface {
 	address() string
+	// processID is that of a server which this machine itself runs, as the server
+	// would tell it; 0 if somebody else runs it.
+	processID() int
 	pause(context.Context) error
 	resume(context.Context) error
 	kill(context.Context) error

@@ -42,6 +42,13 @@ func newProcess(ctx context.Context, path string, own []string) (*process, error
 
 func (p *process) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
 
+func (p *process) processID() int {
+	if p.running == nil {
+		return 0
+	}
+	return p.running.Process.Pid
+}
+
 func (p *process) pause(context.Context) error { return p.signal(syscall.SIGSTOP) }
 
 func (p *process) resume(context.Context) error { return p.signal(syscall.SIGCONT) }

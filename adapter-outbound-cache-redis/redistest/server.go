@@ -3,8 +3,10 @@ package redistest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,9 @@ const (
 	// pollInterval is the pause between two questions whether a server is there.
 	pollInterval = 10 * time.Millisecond
 )
+
+// errForeign: the port belongs to a server that was not started here.
+var errForeign = errors.New("another server has the port")
 
 // Server is a real server. Its methods are called from the goroutine of the
 // test, and end the test if they fail.
@@ -107,16 +112,44 @@ func (s *Server) do(tb testing.TB, name string, operation func(context.Context) 
 func (s *Server) awaitAnswer(ctx context.Context) error {
 	deadline := time.Now().Add(answerTimeout)
 	for {
-		err := ping(ctx, s.Addr)
+		err := s.answers(ctx)
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
+		if errors.Is(err, errForeign) || time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("the server of lane %s does not answer at %s: %w; it said:\n%s",
 				s.Lane, s.Addr, err, s.machine.log(context.WithoutCancel(ctx)))
 		}
 		time.Sleep(pollInterval) //nolint:forbidigo // this is the poll with a deadline
 	}
+}
+
+// answers reports what keeps the server from answering; nil if it does. Between
+// the choice of a port and the start somebody else may have taken it, and then
+// another server's answer is worth nothing.
+func (s *Server) answers(ctx context.Context) error {
+	if err := ping(ctx, s.Addr); err != nil {
+		return err
+	}
+	want := s.machine.processID()
+	if want == 0 {
+		return nil
+	}
+	client := newClient(s.Addr)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	info, err := client.InfoMap(ctx, "server").Result()
+	if redis.HasErrorPrefix(err, "NOAUTH") {
+		return nil // it tells nothing without a password
+	}
+	if err != nil {
+		return err
+	}
+	if got := info["Server"]["process_id"]; got != strconv.Itoa(want) {
+		return fmt.Errorf("%w: process %s answers, not %d", errForeign, got, want)
+	}
+	return nil
 }
 
 // ping asks over a connection of its own, and without the client, which would
@@ -131,7 +164,7 @@ func ping(ctx context.Context, addr string) error {
 	if err := connection.SetDeadline(time.Now().Add(attemptTimeout)); err != nil {
 		return err
 	}
-	if _, err := connection.Write([]byte("PING\r\n")); err != nil {
+	if _, err := connection.Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
 		return err
 	}
 	reply, err := bufio.NewReader(connection).ReadString('\n')

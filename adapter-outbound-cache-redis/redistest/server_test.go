@@ -3,11 +3,15 @@ package redistest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
 )
 
 // Ensure that the error of a server that does not answer tells what it said.
@@ -40,3 +44,49 @@ func TestFreePort(t *testing.T) {
 		t.Errorf("port %d, error %v", port, err)
 	}
 }
+
+// Ensure that a port which somebody else's server has taken is not mistaken for
+// the server that was to start there, which is what a test would then break.
+func TestServerOfSomebodyElse(t *testing.T) {
+	mine := os.Getpid()
+	tests := []struct {
+		name string
+		info string // what it calls its process_id
+		pid  int    // 0: not known
+		want error
+	}{
+		{"ours", strconv.Itoa(mine), mine, nil},
+		{"another one", strconv.Itoa(mine + 1), mine, errForeign},
+		{"one that does not tell", "", mine, errForeign},
+		{"one that somebody else was asked to run", strconv.Itoa(mine + 1), 0, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answering := fakeredis.Start(t, func(command string, _ []string) fakeredis.Reply {
+				switch command {
+				case "PING":
+					return fakeredis.Reply{Text: "+PONG\r\n"}
+				case "HELLO":
+					return fakeredis.Reply{Text: "*2\r\n$5\r\nproto\r\n:2\r\n"}
+				}
+				text := "# Server\r\nprocess_id:" + test.info + "\r\n"
+				return fakeredis.Reply{Text: fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)}
+			})
+			s := &Server{Addr: answering.Addr, Lane: Lane{name: "any"}, machine: elsewhere{addr: answering.Addr, pid: test.pid}}
+			if err := s.awaitAnswer(t.Context()); !errors.Is(err, test.want) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// elsewhere is a machine that was started, with a server of somebody else.
+type elsewhere struct {
+	machine
+	addr string
+	pid  int
+}
+
+func (e elsewhere) address() string          { return e.addr }
+func (e elsewhere) processID() int           { return e.pid }
+func (elsewhere) log(context.Context) string { return "" }

@@ -1,12 +1,12 @@
 package planted
 
 import (
-	"context"
+	"os"
 	"testing"
 )
 
 func TestPlanted(t *testing.T) {
-	if ctx := context.Background(); ctx.Err() != nil { // want: usetesting
-		t.Error("unreachable")
+	if err := os.Chdir(".."); err != nil { // want: usetesting
+		t.Error(err)
 	}
 }
