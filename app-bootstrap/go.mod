@@ -8,9 +8,8 @@ require (
 	example.com/weir/shared-contract v0.0.0
 	github.com/agnivade/levenshtein v1.2.1
 	github.com/go-viper/mapstructure/v2 v2.5.0
-	github.com/knadh/koanf/parsers/yaml v1.1.1
+	github.com/knadh/koanf/maps v0.1.2
 	github.com/knadh/koanf/providers/confmap v1.0.1
-	github.com/knadh/koanf/providers/rawbytes v1.0.0
 	github.com/knadh/koanf/v2 v2.4.1
 	go.uber.org/fx v1.24.0
 	go.uber.org/goleak v1.3.0
@@ -40,7 +39,6 @@ require (
 	github.com/go-ole/go-ole v1.3.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect
-	github.com/knadh/koanf/maps v0.1.2 // indirect
 	github.com/lufia/plan9stats v0.0.0-20260330125221-c963978e514e // indirect
 	github.com/magiconair/properties v1.18.12 // indirect
 	github.com/mitchellh/copystructure v1.2.0 // indirect

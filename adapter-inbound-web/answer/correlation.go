@@ -5,17 +5,19 @@ import (
 	"net/http"
 )
 
-const (
-	fieldRequestID    = "X-Request-Id"
-	maxRequestIDBytes = 64
-)
+// RequestIDField is the header field of the correlation ID, in requests and in
+// answers, in the canonical form of net/http. What it holds is logged and
+// repeated, so it must not identify anybody.
+const RequestIDField = "X-Request-Id"
+
+const maxRequestIDBytes = 64
 
 // CorrelationID names r in problem documents and in log lines, so that a
 // client's report finds its line. It is the client's own X-Request-Id when that
 // matches [A-Za-z0-9._-]{1,64}, which cannot forge anything in a log, and
 // otherwise a new random one, different with each call.
 func CorrelationID(r *http.Request) string {
-	if id := r.Header.Get(fieldRequestID); isRequestID(id) {
+	if id := r.Header.Get(RequestIDField); isRequestID(id) {
 		return id
 	}
 	return rand.Text()

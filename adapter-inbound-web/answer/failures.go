@@ -66,9 +66,10 @@ func failureProblem(outcome ratelimit.Outcome) (Problem, slog.Level) {
 		return p, slog.LevelWarn
 	case ratelimit.Incompatible:
 		return needsOperator(o.Category, o.PolicyID, o.RetryAfter), slog.LevelError
+	case ratelimit.Evaluated:
+		return brokenAdapter(), slog.LevelError // a decision of no policy
 	default:
-		// Nil, a pointer or a foreign type: the adapter broke its contract.
-		return needsOperator(failure.Protocol, "", 0), slog.LevelError
+		return brokenAdapter(), slog.LevelError // nil, a pointer or a foreign type
 	}
 }
 
@@ -91,10 +92,13 @@ func needsOperator(category failure.Category, policyID string, retryAfter time.D
 	return p
 }
 
+// brokenAdapter answers what no adapter may return.
+func brokenAdapter() Problem { return needsOperator(failure.Protocol, "", 0) }
+
 func undecided(outcome string, category failure.Category, policyID string, retryAfter time.Duration) Problem {
 	p := ofStatus(http.StatusServiceUnavailable, "")
 	p.Outcome, p.Category, p.PolicyID = outcome, category, policyID
-	p.RetryAfterMillis = new(milliseconds(retryAfter))
+	p.RetryAfterMillis = new(Milliseconds(retryAfter))
 	return p
 }
 

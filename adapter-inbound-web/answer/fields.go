@@ -161,8 +161,9 @@ func (f *fields) legacyReset(decision ratelimit.Decision, wait time.Duration) in
 // long enough. Negative durations count as none.
 func seconds(d time.Duration) int64 { return ceil(d, time.Second) }
 
-// milliseconds rounds d up to whole milliseconds.
-func milliseconds(d time.Duration) int64 { return ceil(d, time.Millisecond) }
+// Milliseconds rounds d up to whole milliseconds, so that who waits for them has
+// waited long enough. Negative durations count as none.
+func Milliseconds(d time.Duration) int64 { return ceil(d, time.Millisecond) }
 
 func ceil(d, unit time.Duration) int64 {
 	if d <= 0 {

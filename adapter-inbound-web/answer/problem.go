@@ -112,7 +112,7 @@ func (p Problem) write(w http.ResponseWriter) {
 	if p.field != "" {
 		header.Set(p.field, p.value)
 	}
-	header.Set(fieldRequestID, p.CorrelationID)
+	header.Set(RequestIDField, p.CorrelationID)
 	writeJSON(w, p.Status, "application/problem+json", p)
 }
 

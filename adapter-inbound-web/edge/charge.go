@@ -1,7 +1,9 @@
 package edge
 
-// charge is what a route makes of a request.
+// charge is what a route makes of a request. The zero charge is that of no
+// route.
 type charge struct {
+	number   int // its place in a [ranking]; 0 only for the zero charge
 	kind     chargeKind
 	policyID string // of a chargeable request
 	cost     int64  // of a chargeable request, 1 or more
@@ -16,23 +18,3 @@ const (
 	chargeable
 	reject
 )
-
-// dearer returns the charge that costs the client more. When one request can be
-// read in several ways, the dearest reading counts, so no spelling of a path is
-// cheaper than another. At equal cost a route's word is preferred to the
-// default, and otherwise c.
-func (c charge) dearer(other charge) charge {
-	switch {
-	case other.kind != c.kind:
-		if other.kind > c.kind {
-			return other
-		}
-	case other.cost != c.cost:
-		if other.cost > c.cost {
-			return other
-		}
-	case other.explicit && !c.explicit:
-		return other
-	}
-	return c
-}

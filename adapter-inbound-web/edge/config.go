@@ -31,7 +31,9 @@ type Preflight string
 
 const (
 	// ExemptPreflight lets them pass undecided, because browsers send them on
-	// their own account and would use up their user's quota.
+	// their own account and would use up their user's quota. They pass on any
+	// path, with [RejectDefault] too: the route of the request that they ask for
+	// names another method than theirs.
 	ExemptPreflight Preflight = "exempt"
 	// CountPreflight treats them like any other request.
 	CountPreflight Preflight = "count"
@@ -76,7 +78,8 @@ type Config struct {
 
 // Route says what requests that match a pattern cost.
 type Route struct {
-	// Pattern is one of net/http: "POST /quotes/{id}/calculate".
+	// Pattern is one of net/http: "POST /quotes/{id}/calculate". Methods and hosts
+	// are compared without regard to case. The host has no port.
 	Pattern string
 	// Policy is the ID of the policy to charge. Empty means the default policy.
 	Policy string

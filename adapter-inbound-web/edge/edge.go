@@ -11,8 +11,10 @@ import (
 
 // New returns middleware that limits what it wraps, or the [ratelimit.Faults] of
 // config, all at once, with fields such as "default-policy" and
-// "routes[2].pattern". Wrapping several handlers with it shares their limits; a
-// request that meets such middleware twice is charged once.
+// "routes[2].pattern". Wrapping several handlers with it shares their limits. A
+// request that meets such middleware twice, of one configuration or of two, gets
+// one verdict, the outer one's: what that charged is not charged again, and what
+// that exempted is not charged.
 func New(config Config) (func(http.Handler) http.Handler, error) {
 	var faults ratelimit.Faults
 	config.check(&faults)
@@ -79,14 +81,18 @@ type limiter struct {
 
 func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	ctx := r.Context()
-	if isDecided(ctx) || l.exemptPreflight && isPreflight(r) {
+	if isSettled(ctx) {
 		next.ServeHTTP(w, r)
+		return
+	}
+	if l.exemptPreflight && isPreflight(r) {
+		next.ServeHTTP(w, r.WithContext(withExemption(ctx)))
 		return
 	}
 	charge := l.routes.find(r)
 	switch charge.kind {
 	case exempt:
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(withExemption(ctx)))
 		return
 	case reject:
 		answer.NotFound("No route matches this request.").Write(w, r)

@@ -125,6 +125,51 @@ func TestEdgeMountedTwiceChargesOnce(t *testing.T) {
 	}
 }
 
+// Ensure that what one middleware exempts is not charged by another behind it.
+func TestEdgeMountedTwiceExemptsOnce(t *testing.T) {
+	preflight := httptest.NewRequest(http.MethodOptions, "/quotes", nil)
+	preflight.Header.Set("Origin", "https://example.org")
+	preflight.Header.Set("Access-Control-Request-Method", http.MethodPost)
+	for name, r := range map[string]*http.Request{"exempt route": get("/health"), "preflight": preflight} {
+		t.Run(name, func(t *testing.T) {
+			outerConfig, _ := newConfig(t, edge.Route{Pattern: "/health", Exempt: true})
+			innerConfig, inner := newConfig(t)
+			innerConfig.Preflight = edge.CountPreflight
+			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if decision, ok := edge.DecisionFrom(r.Context()); ok {
+					t.Errorf("got %v, want no decision", decision)
+				}
+			})
+			if w := serve(newEdge(t, outerConfig)(newEdge(t, innerConfig)(handler)), r); w.Code != http.StatusOK {
+				t.Errorf("got %d, want 200", w.Code)
+			}
+			if got := charges(inner); len(got) > 0 {
+				t.Errorf("the inner port was charged %v, want nothing", got)
+			}
+		})
+	}
+}
+
+// Ensure that a preflight that is exempt passes even where all that has no route
+// is rejected, and that one that counts needs a route like any other request.
+func TestEdgePreflightsWithoutRoute(t *testing.T) {
+	for preflight, want := range map[edge.Preflight]int{edge.ExemptPreflight: http.StatusOK, edge.CountPreflight: http.StatusNotFound} {
+		t.Run(string(preflight), func(t *testing.T) {
+			config, port := newConfig(t, edge.Route{Pattern: "POST /quotes"})
+			config.DefaultRoute, config.Preflight = edge.RejectDefault, preflight
+			r := httptest.NewRequest(http.MethodOptions, "/quotes", nil)
+			r.Header.Set("Origin", "https://example.org")
+			r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+			if w := serve(newEdge(t, config)(done), r); w.Code != want {
+				t.Errorf("got %d, want %d", w.Code, want)
+			}
+			if got := charges(port); len(got) > 0 {
+				t.Errorf("%v was charged", got)
+			}
+		})
+	}
+}
+
 // Ensure that requests that are exempt, by a route or as a preflight, pass
 // without a decision and without header fields.
 func TestEdgeLetsExemptRequestsPass(t *testing.T) {
@@ -456,11 +501,19 @@ func TestNewFaults(t *testing.T) {
 				{Pattern: "get /a/{z}"},
 				{Pattern: "Example.org/h"},
 				{Pattern: "example.ORG/h"},
+				{Pattern: "POST\t/a/{x}"},
+				{Pattern: "GET\t /a/{z}"},
+				{Pattern: "localhost:8080/i"},
+				{Pattern: "[::1]:8080/i"},
+				{Pattern: "example.org./h"},
+				{Pattern: "/j//k"},
+				{Pattern: "CONNECT /j/../k"},
 			}
 		}, []string{
 			"routes[1].pattern", "routes[2].pattern", "routes[3].pattern", "routes[4].pattern", "routes[5].policy",
 			"routes[6].cost", "routes[7].cost", "routes[8].cost", "routes[9].exempt", "routes[10].exempt",
-			"routes[11].pattern", "routes[13].pattern",
+			"routes[11].pattern", "routes[13].pattern", "routes[15].pattern", "routes[16].pattern", "routes[17].pattern",
+			"routes[18].pattern", "routes[19].pattern", "routes[20].pattern",
 		}},
 	}
 	for _, test := range tests {

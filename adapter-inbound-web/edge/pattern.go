@@ -9,23 +9,38 @@ import (
 )
 
 // pattern is a net/http pattern in the form that requests are looked up in: the
-// method in upper case and the host in lower case.
+// method in upper case and the host as canonicalHost writes it.
 type pattern string
 
-func newPattern(text string) pattern {
-	method, rest, found := strings.Cut(text, " ")
-	if !found {
-		method, rest = "", text
+// newPattern refuses what ServeMux would take and no request could match.
+func newPattern(text string) (pattern, error) {
+	if text == "" {
+		return "", errors.New("must be given, such as POST /quotes")
+	}
+	method, rest := "", text
+	if i := strings.IndexAny(text, separators); i >= 0 {
+		method, rest = strings.ToUpper(text[:i])+" ", strings.TrimLeft(text[i:], separators)
 	}
 	host, path, rooted := strings.Cut(rest, "/")
 	if !rooted {
-		return pattern(text) // ServeMux says what is wrong with it
+		return pattern(text), nil // ServeMux says what is wrong with it
 	}
-	rest = strings.ToLower(host) + "/" + path
-	if !found {
-		return pattern(rest)
+	path = "/" + path
+	switch {
+	case namesPort(host):
+		return "", errors.New("must name its host without a port, since hosts are compared without theirs")
+	case clean(path) != path:
+		return "", errors.New("must have a path without //, . and .., since paths are cleaned before they are compared")
 	}
-	return pattern(strings.ToUpper(method) + " " + rest)
+	return pattern(method + canonicalHost(host) + path), nil
+}
+
+// separators stand between the method and the rest, one or more of them.
+const separators = " \t"
+
+func namesPort(host string) bool {
+	isIPv6 := strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]")
+	return strings.Contains(host, ":") && !isIPv6
 }
 
 // path is the pattern's path. The pattern must be one that register accepted.

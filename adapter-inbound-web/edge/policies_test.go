@@ -29,11 +29,11 @@ func newPolicy(t testing.TB, id string, limit, maxCost int64) ratelimit.Policy {
 	return policy
 }
 
-// newCatalog has the policies "standard" (100, at most 10 at once) and "heavy"
-// (1000, at most 100 at once), each per minute.
+// newCatalog has the policies "standard" (100, at most 10 at once), "heavy"
+// (1000, at most 100 at once) and "tight" (5), each per minute.
 func newCatalog(t testing.TB) *ratelimit.Catalog {
 	t.Helper()
-	snapshot, err := ratelimit.NewSnapshot(newPolicy(t, "standard", 100, 10), newPolicy(t, "heavy", 1000, 100))
+	snapshot, err := ratelimit.NewSnapshot(newPolicy(t, "standard", 100, 10), newPolicy(t, "heavy", 1000, 100), newPolicy(t, "tight", 5, 5))
 	if err != nil {
 		t.Fatal(err)
 	}

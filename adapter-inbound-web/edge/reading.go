@@ -18,14 +18,15 @@ func isPlain(r *http.Request, hostsMatter bool) bool {
 }
 
 // isCleanPath may call a clean path unclean, such as one with a name that starts
-// with a dot.
+// with a dot. A semicolon makes a second reading.
 func isCleanPath(p string) bool {
-	return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
+	return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.") && !strings.Contains(p, ";")
 }
 
-// canonicalHost is host in lower case, without port and final dot.
+// canonicalHost is host in lower case, without port, final dot and the brackets
+// of an IPv6 address.
 func canonicalHost(host string) string {
-	return strings.ToLower(strings.TrimSuffix(hostname(host), "."))
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(hostname(host), "[]"), "."))
 }
 
 // hostname is host without port.
@@ -42,17 +43,46 @@ func hostname(host string) string {
 
 // readings are the clean, escaped paths that u may mean to those who handle it
 // later: the path as it was sent, the same with escaped dots taken for dots, and
-// the path decoded, in which an escaped slash separates.
+// the path decoded, in which an escaped slash separates; each of them also
+// without path parameters, which servlet containers drop before they look.
 func readings(u *url.URL) []string {
 	sent := sentPath(u)
+	found := readingsOf(sent)
+	if bare := withoutParameters(sent); bare != sent {
+		found = append(found, readingsOf(bare)...)
+	}
+	return found
+}
+
+func readingsOf(sent string) []string {
 	found := []string{reescape(clean(sent)), reescape(clean(escapedDots.Replace(sent)))}
-	if decoded, err := url.PathUnescape(sent); err == nil {
-		found = append(found, (&url.URL{Path: clean(decoded)}).EscapedPath())
+	decoded, err := url.PathUnescape(sent)
+	if err != nil {
+		return found
+	}
+	found = append(found, escape(clean(decoded)))
+	if bare := withoutParameters(decoded); bare != decoded {
+		found = append(found, escape(clean(bare)))
 	}
 	return found
 }
 
 var escapedDots = strings.NewReplacer("%2e", ".", "%2E", ".")
+
+func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
+
+// withoutParameters is p without what follows a semicolon in each segment (RFC
+// 3986, section 3.3).
+func withoutParameters(p string) string {
+	if !strings.Contains(p, ";") {
+		return p
+	}
+	segments := strings.Split(p, "/")
+	for i, segment := range segments {
+		segments[i], _, _ = strings.Cut(segment, ";")
+	}
+	return strings.Join(segments, "/")
+}
 
 // sentPath is the path as the client escaped it. EscapedPath alone forgets that
 // when the path holds a byte that should have been escaped and was not.

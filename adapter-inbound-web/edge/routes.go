@@ -4,15 +4,21 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// routes finds the charge of a request. It is immutable and safe for concurrent
-// use.
+// routes finds the charge of a request. It is safe for concurrent use.
 type routes struct {
 	mux      *http.ServeMux // nil: there are no routes
 	fallback charge
+	// charges are the fallback and that of each route, in the order of their
+	// numbers.
+	charges []charge
+	catalog *ratelimit.Catalog // nil: policies do not apply
+	// ranked is of the snapshot that was last seen in the catalog.
+	ranked atomic.Pointer[ranking]
 	// hostsMatter: some pattern names a host.
 	hostsMatter bool
 	// twins: there may be a path that has a route as it is and another with a
@@ -44,19 +50,25 @@ func newRoutes(config Config, faults *ratelimit.Faults) *routes {
 	if config.DefaultRoute == RejectDefault {
 		t.fallback = charge{kind: reject}
 	}
+	t.fallback = t.numbered(t.fallback)
 	if len(config.Routes) == 0 {
 		return t
 	}
 	t.mux = http.NewServeMux()
 	check := routeCheck{defaultPolicy: config.DefaultPolicy, faults: faults}
 	if config.Port != nil && config.Catalog != nil {
+		t.catalog = config.Catalog
 		check.policies = config.Catalog.Current()
 	}
 	var patterns []pattern
 	for i, given := range config.Routes {
 		field := fmt.Sprintf("routes[%d]", i)
-		entry := &route{pattern: newPattern(given.Pattern), charge: check.charge(field, given)}
-		if err := register(t.mux, entry.pattern, entry); err != nil {
+		entry := &route{charge: t.numbered(check.charge(field, given))}
+		var err error
+		if entry.pattern, err = newPattern(given.Pattern); err == nil {
+			err = register(t.mux, entry.pattern, entry)
+		}
+		if err != nil {
 			faults.Add(field+".pattern", "%v", err)
 			continue
 		}
@@ -64,7 +76,28 @@ func newRoutes(config Config, faults *ratelimit.Faults) *routes {
 		t.hostsMatter = t.hostsMatter || entry.pattern.namesHost()
 	}
 	t.twins = haveTwins(patterns)
+	t.ranking()
 	return t
+}
+
+func (t *routes) numbered(c charge) charge {
+	c.number = len(t.charges) + 1
+	t.charges = append(t.charges, c)
+	return c
+}
+
+// ranking is that of the policies in force. It is made once for each snapshot.
+func (t *routes) ranking() *ranking {
+	var policies *ratelimit.Snapshot
+	if t.catalog != nil {
+		policies = t.catalog.Current()
+	}
+	known := t.ranked.Load()
+	if known == nil || known.policies != policies {
+		known = newRanking(t.charges, policies)
+		t.ranked.Store(known)
+	}
+	return known
 }
 
 // haveTwins reports whether a path of some depth may match a pattern that ends
@@ -127,19 +160,20 @@ func (t *routes) find(r *http.Request) charge {
 	if t.mux == nil {
 		return t.fallback
 	}
+	ranking := t.ranking()
 	if isPlain(r, t.hostsMatter) {
-		return t.ofReading(r)
+		return t.ofReading(r, ranking)
 	}
 	var found charge
 	for _, reading := range readings(r.URL) {
-		found = found.dearer(t.ofReading(withPath(r, reading)))
+		found = ranking.dearer(found, t.ofReading(withPath(r, reading), ranking))
 	}
 	return found
 }
 
 // ofReading returns the charge of r, whose path is clean. A slash at the path's
 // end is ignored: where both forms have a route of their own, the dearer counts.
-func (t *routes) ofReading(r *http.Request) charge {
+func (t *routes) ofReading(r *http.Request, ranking *ranking) charge {
 	matched, settled := t.match(r)
 	var other *route
 	path := r.URL.EscapedPath()
@@ -148,7 +182,7 @@ func (t *routes) ofReading(r *http.Request) charge {
 	} else if !settled {
 		other = t.withSlash(r, path+"/")
 	}
-	found := matched.says().dearer(other.says())
+	found := ranking.dearer(matched.says(), other.says())
 	if found == (charge{}) {
 		return t.fallback
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,12 @@ func TestEdgeChargesTheDearestReading(t *testing.T) {
 		{Pattern: "/one", Policy: "heavy"},
 		{Pattern: "api.example.org/", Policy: "heavy", Cost: 40},
 		{Pattern: "/a%2Fb", Policy: "heavy", Cost: 50},
+		{Pattern: "POST /login", Policy: "tight"},
+		{Pattern: "/bulk/", Policy: "heavy", Cost: 100},
+		{Pattern: "[2001:DB8::1]/", Policy: "heavy", Cost: 60},
+		{Pattern: "Final.example.org./", Policy: "heavy", Cost: 70},
+		{Pattern: "PUT\t /tabbed", Policy: "heavy", Cost: 80},
+		{Pattern: "/v;1", Policy: "heavy", Cost: 90},
 	}
 	const none = ""
 	tests := []struct{ name, method, target, want string }{
@@ -83,8 +90,31 @@ func TestEdgeChargesTheDearestReading(t *testing.T) {
 		{"both forms have a route", "GET", "/exports", "heavy 30"},
 		{"both forms have a route, with slash", "GET", "/exports/", "heavy 30"},
 		{"same cost as the default", "GET", "/one", "heavy 1"},
-		{"same cost as the default in another reading", "GET", "/x%2f..%2fone", "heavy 1"},
+		{"cost of a more generous policy than the default's", "GET", "/x%2f..%2fone", "standard 1"},
+		{"share of the default's, at a higher cost", "POST", "/x%2f..%2fquotes/7/calculate", "heavy 10"},
 		{"slash that belongs to a name", "GET", "/a%2Fb", "heavy 50"},
+		{"strict route", "POST", "/login", "tight 1"},
+		{"strict route from a costlier one, by escaped dots", "POST", "/bulk/%2e%2e/login", "tight 1"},
+		{"strict route from a costlier one, by an escaped slash", "POST", "/bulk/..%2flogin", "tight 1"},
+		{"strict route into a costlier one", "POST", "/login%2f..%2fbulk%2fx", "heavy 100"},
+		{"strict route from an exempt one", "POST", "/static/..%2flogin", "tight 1"},
+
+		{"path parameter", "POST", "/quotes/1/calculate;v=1", "heavy 10"},
+		{"path parameter without a name", "POST", "/quotes/1/calculate;", "heavy 10"},
+		{"path parameters", "POST", "/quotes;a/1;b;c=d/calculate;e/", "heavy 10"},
+		{"path parameter with a slash", "POST", "/quotes/1/calculate;v=%2f", "heavy 10"},
+		{"path parameter on dots", "POST", "/other/..;v=1/quotes/1/calculate", "heavy 10"},
+		{"path parameter on escaped dots", "POST", "/other/%2e%2e;/quotes/1/calculate", "heavy 10"},
+		{"path parameter, escaped", "POST", "/quotes/1/calculate%3bv=1", "heavy 10"},
+		{"path parameter behind an escaped one", "POST", "/quotes/1;%2fz/calculate%3Bx", "heavy 10"},
+		{"path parameter into an exempt route", "GET", "/health;x", "standard 1"},
+		{"semicolon that belongs to a name", "GET", "/v;1", "heavy 90"},
+
+		{"IPv6 host", "GET", "http://[2001:db8::1]/", "heavy 60"},
+		{"IPv6 host with a port", "GET", "http://[2001:db8::1]:80/", "heavy 60"},
+		{"final dot in a pattern's host", "GET", "http://final.example.org/", "heavy 70"},
+		{"tab in a pattern", "PUT", "/tabbed", "heavy 80"},
+
 		{"no route", "GET", "/other", "standard 1"},
 		{"root", "GET", "/", "standard 1"},
 	}
@@ -104,6 +134,37 @@ func TestEdgeChargesTheDearestReading(t *testing.T) {
 				t.Errorf("%s %s was charged %v, want %v", test.method, test.target, got, want)
 			}
 		})
+	}
+}
+
+// Ensure that the dearest reading follows the policies in force, and that one
+// whose policy is gone lets nobody slip past.
+func TestEdgeRanksByThePoliciesInForce(t *testing.T) {
+	config, port := newConfig(t, edge.Route{Pattern: "/a/", Policy: "tight"}, edge.Route{Pattern: "/b/", Policy: "heavy"})
+	handler := newEdge(t, config)(done)
+	for _, step := range []struct {
+		name     string
+		policies []ratelimit.Policy
+		want     string
+	}{
+		{"as constructed", nil, "tight 1"},
+		{"turned around", []ratelimit.Policy{newPolicy(t, "tight", 1000, 10), newPolicy(t, "heavy", 5, 5)}, "heavy 1"},
+		{"one is gone", []ratelimit.Policy{newPolicy(t, "heavy", 1, 1)}, "tight 1"},
+	} {
+		if step.policies != nil {
+			snapshot, err := ratelimit.NewSnapshot(append(step.policies, newPolicy(t, "standard", 100, 10))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Catalog.Replace(snapshot)
+		}
+		for _, target := range []string{"/a/..%2fb%2f", "/b/..%2fa%2f"} {
+			before := len(port.Requests())
+			serve(handler, httptest.NewRequest(http.MethodGet, target, nil))
+			if got := charges(port)[before:]; !slices.Equal(got, []string{step.want}) {
+				t.Errorf("%s: %s was charged %v, want %s", step.name, target, got, step.want)
+			}
+		}
 	}
 }
 
@@ -190,24 +251,27 @@ func TestEdgeTakesAnyTarget(t *testing.T) {
 	}
 }
 
-// Ensure that no path that reads like the costly one, sent or decoded, cleaned
-// and without a slash at its end, costs less; and that nothing panics.
+// Ensure that no path that reads like the strict one, sent or decoded, cleaned,
+// without path parameters and without a slash at its end, is charged under
+// another policy, whatever those cost; and that nothing panics.
 func FuzzEdgeRoutes(f *testing.F) {
 	for _, target := range []string{
-		"/costly/7/run", "//costly/./7/run/", "/exempt/..%2fcostly%2f7%2frun", "/exempt/%2e%2e/costly/%37/run", "/exempt/x", "/a|b%2f..%2fcostly/1/run", "*", "http:costly/7/run",
+		"/costly/7/run", "//costly/./7/run/", "/exempt/..%2fcostly%2f7%2frun", "/exempt/%2e%2e/costly/%37/run", "/exempt/x", "/a|b%2f..%2fcostly/1/run",
+		"/bulk/..%2fcostly%2f7%2frun", "/bulk/..;/costly;a/7/run%3b", "/costly/7/run;v=1", "*", "http:costly/7/run",
 	} {
 		f.Add("POST", target)
 		f.Add("post", target)
 	}
 	config, memory := newConfig(f,
-		edge.Route{Pattern: "POST /costly/{id}/run", Policy: "heavy", Cost: 100},
+		edge.Route{Pattern: "POST /costly/{id}/run", Policy: "tight"},
+		edge.Route{Pattern: "/bulk/", Policy: "heavy", Cost: 100},
 		edge.Route{Pattern: "/exempt/", Exempt: true},
 		edge.Route{Pattern: "/cheap", Cost: 1},
 		edge.Route{Pattern: "/{$}", Exempt: true},
 	)
-	var charged int64
+	var charged []string
 	config.Port = portFunc(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-		charged += request.Cost()
+		charged = append(charged, request.PolicyID())
 		return memory.Next.Evaluate(ctx, request)
 	})
 	handler := newEdge(f, config)(done)
@@ -218,14 +282,18 @@ func FuzzEdgeRoutes(f *testing.F) {
 		}
 		r := get("/")
 		r.Method, r.URL = method, u
-		charged = 0
+		charged = nil
 		serve(handler, r)
-		costly := isCostly(u.EscapedPath()) || isCostly(u.RawPath) || isCostly(u.Path)
-		if costly && strings.EqualFold(method, "POST") && charged != 100 {
-			t.Errorf("%q %q was charged %d, want 100", method, target, charged)
+		costly := slices.ContainsFunc([]string{u.EscapedPath(), u.RawPath, u.Path}, func(p string) bool {
+			return isCostly(p) || isCostly(parameters.ReplaceAllString(p, ""))
+		})
+		if costly && strings.EqualFold(method, "POST") && !slices.Equal(charged, []string{"tight"}) {
+			t.Errorf("%q %q was charged under %v, want tight", method, target, charged)
 		}
 	})
 }
+
+var parameters = regexp.MustCompile(";[^/]*")
 
 // isCostly finds the costly path without net/http's patterns.
 func isCostly(p string) bool {

@@ -1,8 +1,7 @@
 package evaluation
 
 import (
-	"time"
-
+	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -37,17 +36,9 @@ func newEvaluated(d ratelimit.Decision) evaluated {
 		Algorithm:        d.Policy.Parameters().Algorithm(),
 		Limit:            d.Limit,
 		Remaining:        d.Remaining,
-		RetryAfterMillis: milliseconds(d.RetryAfter),
+		RetryAfterMillis: answer.Milliseconds(d.RetryAfter),
 		ResetAt:          d.ResetAt.UTC().Format(resetLayout),
 		Source:           d.Source,
 		Certainty:        d.Certainty,
 	}}
-}
-
-// milliseconds rounds d up, so that who waits for them has waited long enough.
-func milliseconds(d time.Duration) int64 {
-	if d%time.Millisecond > 0 {
-		return d.Milliseconds() + 1
-	}
-	return d.Milliseconds()
 }

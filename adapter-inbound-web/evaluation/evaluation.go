@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -25,7 +26,7 @@ const (
 
 // DefaultDeadline bounds an evaluation unless [Config] or the caller says
 // otherwise.
-const DefaultDeadline = 250 * time.Millisecond
+const DefaultDeadline = edge.DefaultDeadline
 
 // Disabled is the category of evaluations where there is no port.
 const Disabled failure.Category = "disabled"
@@ -136,7 +137,7 @@ func (h *handler) evaluate(w http.ResponseWriter, r *http.Request) {
 		answer.NotFound("There is no such policy.").Write(w, r)
 		return
 	}
-	if faults := unprocessable(asked, policy.MaxCost()); len(faults) > 0 {
+	if faults := unprocessable(asked, policy.MaxCost(), "the policy's maximum"); len(faults) > 0 {
 		answer.Unprocessable("The request cannot be evaluated.", faults...).Write(w, r)
 		return
 	}
@@ -166,20 +167,21 @@ func (h *handler) deadline(asked document) time.Duration {
 // disabled answers what can be said without policies: it names none, since the
 // one that was asked for may be any text.
 func (h *handler) disabled(w http.ResponseWriter, r *http.Request, asked document) {
-	if faults := unprocessable(asked, ratelimit.MaxQuota); len(faults) > 0 {
+	if faults := unprocessable(asked, ratelimit.MaxQuota, "the maximum of all policies"); len(faults) > 0 {
 		answer.Unprocessable("The request cannot be evaluated.", faults...).Write(w, r)
 		return
 	}
 	h.failures.Decided(w, r, ratelimit.Unavailable{Unavailable: failure.Unavailable{Category: Disabled}})
 }
 
-// unprocessable lists what is well-formed and cannot be done.
-func unprocessable(asked document, maxCost int64) []answer.DocumentError {
+// unprocessable lists what is well-formed and cannot be done. The most that may
+// be spent is described as whose it is.
+func unprocessable(asked document, most int64, whose string) []answer.DocumentError {
 	var faults []answer.DocumentError
-	if asked.cost > maxCost {
+	if asked.cost > most {
 		faults = append(faults, answer.DocumentError{
 			Pointer: "/cost",
-			Detail:  fmt.Sprintf("is above the policy's maximum of %d", maxCost),
+			Detail:  fmt.Sprintf("is above %s, %d", whose, most),
 		})
 	}
 	if asked.hasEvaluationID {

@@ -448,6 +448,10 @@ func TestEvaluationDisabled(t *testing.T) {
 			}
 		})
 	}
+	tooMuch := readProblem(t, serve(handler, newPost(`{"subject":"a","cost":1000000000000000}`)))
+	if want := "is above the maximum of all policies, 999999999999999"; len(tooMuch.Errors) != 1 || tooMuch.Errors[0].Detail != want {
+		t.Errorf("got %+v, want %q and no word of a policy", tooMuch.Errors, want)
+	}
 	w := serve(handler, httptest.NewRequest(http.MethodGet, evaluation.PoliciesPath, nil))
 	if want := `{"enabled":false,"policies":[]}`; w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("got %d %s, want 200 %s", w.Code, w.Body, want)

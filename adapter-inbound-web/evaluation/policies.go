@@ -61,7 +61,7 @@ func (h *handler) policy(p ratelimit.Policy) policy {
 		Revision:     p.Revision(),
 		Algorithm:    p.Parameters().Algorithm(),
 		Quota:        p.Quota(),
-		WindowMillis: milliseconds(p.Window()),
+		WindowMillis: answer.Milliseconds(p.Window()),
 		MaxCost:      p.MaxCost(),
 		Default:      p.ID() == h.config.DefaultPolicy,
 		Parameters:   parameters(p.Parameters()),

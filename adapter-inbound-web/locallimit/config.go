@@ -30,6 +30,10 @@ type Config struct {
 
 // FieldError is one fault of a [Config] or of an argument: which field, by its
 // name in configuration files, and what is wrong with it.
+//
+// It and [Faults] resemble those of the contract and are apart from them on
+// purpose: this package imports nothing but the standard library, so that it
+// can be removed, when its time is over, without a trace in what remains.
 type FieldError struct {
 	Field   string
 	Problem string

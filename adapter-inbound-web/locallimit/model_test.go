@@ -132,8 +132,8 @@ func TestNeverMoreThanLimitInAnyWindow(t *testing.T) {
 					if !result.Allowed {
 						return result
 					}
-					times := append(admissions[key], time.Now())
-					admissions[key] = times
+					admissions[key] = append(admissions[key], time.Now())
+					times := admissions[key]
 					if n := len(times); n > shape.limit && times[n-1].Sub(times[n-1-shape.limit]) < shape.window {
 						t.Fatalf("%s was admitted %d times within %v", key, shape.limit+1, times[n-1].Sub(times[n-1-shape.limit]))
 					}

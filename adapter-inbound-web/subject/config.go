@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -31,7 +32,8 @@ const (
 // Config says where the subject comes from.
 type Config struct {
 	// Source is [ClientIP], which is the default, or "header:" and the name of
-	// a request header.
+	// a request header. X-Request-Id is refused: it is logged and repeated in
+	// answers, as subjects must not be.
 	Source string
 	// Missing is [Reject], which is the default, or [UseClientIP]. It does not
 	// matter when Source is ClientIP.
@@ -61,6 +63,9 @@ func (c Config) header() (string, error) {
 		return "", fmt.Errorf("names %q, which cannot be the name of a header", name)
 	}
 	name = textproto.CanonicalMIMEHeaderKey(name)
+	if name == answer.RequestIDField {
+		return "", fmt.Errorf("names %s, which is logged and repeated in answers and so must not identify a client", name)
+	}
 	if slices.Contains(unreadable[:], name) {
 		return "", fmt.Errorf("names %s, which is no header that identifies a client", name)
 	}

@@ -27,6 +27,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a name with a line break", subject.Config{Source: "header:X\r\nY"}, []string{"source"}},
 		{"a name with a colon", subject.Config{Source: "header:X-Api-Key:"}, []string{"source"}},
 		{"a header that net/http hides", subject.Config{Source: "header:host"}, []string{"source"}},
+		{"the header that is logged", subject.Config{Source: "header:x-request-id"}, []string{"source"}},
 		{"an unknown answer to a missing header", subject.Config{Missing: "allow"}, []string{"missing"}},
 		{"the zero prefix", subject.Config{TrustedProxies: []netip.Prefix{{}}}, []string{"trusted-proxies[0]"}},
 		{"a prefix wider than IPv4", subject.Config{TrustedProxies: []netip.Prefix{
@@ -42,6 +43,15 @@ func TestNewRefuses(t *testing.T) {
 				t.Errorf("faults of %q, want %q: %v", got, test.want, err)
 			}
 		})
+	}
+}
+
+// Ensure that the header of correlation IDs is refused with the reason.
+func TestNewRefusesCorrelationIDs(t *testing.T) {
+	_, err := subject.New(subject.Config{Source: "header:X-REQUEST-ID"})
+	want := "source: names X-Request-Id, which is logged and repeated in answers and so must not identify a client"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package subject_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
 	"example.com/weir/adapter-inbound-web/subject"
@@ -14,7 +15,7 @@ func ExampleExtractor_Extract() {
 	proxies, _ := subject.ParseTrustedProxies([]string{"10.0.0.0/8"})
 	extractor, _ := subject.New(subject.Config{TrustedProxies: proxies})
 
-	first := httptest.NewRequest("GET", "/", nil)
+	first := httptest.NewRequest(http.MethodGet, "/", nil)
 	first.RemoteAddr = "10.0.0.1:41000"
 	first.Header.Set("X-Forwarded-For", "192.0.2.1, 203.0.113.9")
 	second := first.Clone(first.Context())
@@ -29,7 +30,7 @@ func ExampleExtractor_Extract() {
 func ExampleMissingError() {
 	extractor, _ := subject.New(subject.Config{Source: "header:X-Api-Key"})
 
-	_, err := extractor.Extract(httptest.NewRequest("GET", "/", nil))
+	_, err := extractor.Extract(httptest.NewRequest(http.MethodGet, "/", nil))
 
 	var missing *subject.MissingError
 	fmt.Println(errors.Is(err, subject.ErrMissing), errors.As(err, &missing), missing.Header)

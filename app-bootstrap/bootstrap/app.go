@@ -35,10 +35,16 @@ func New(cfg config.Config, logger *slog.Logger) (*App, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	return newApp(cfg, logger)
+}
+
+// newApp adds further parts to those of the configuration.
+func newApp(cfg config.Config, logger *slog.Logger, further ...fx.Option) (*App, error) {
 	app := &App{config: cfg, logger: logger, failures: make(chan error, 2)}
 	app.parts = fx.New(
 		assembly(cfg, logger, app.failures),
 		fx.Populate(&app.public, &app.management),
+		fx.Options(further...),
 	)
 	if err := app.parts.Err(); err != nil {
 		return nil, fmt.Errorf("cannot assemble: %w", err)

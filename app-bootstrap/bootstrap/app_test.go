@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.uber.org/fx"
 	"go.uber.org/goleak"
 
 	"example.com/weir/app-bootstrap/config"
@@ -54,6 +57,12 @@ func run(t *testing.T, cfg config.Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runApp(t, app, log)
+}
+
+// runApp runs app, which writes to log.
+func runApp(t *testing.T, app *App, log *lockedBuffer) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{App: app, log: log, cancel: cancel, result: make(chan error, 1)}
 	go func() { r.result <- app.Run(ctx) }()
@@ -135,6 +144,132 @@ func TestApp_WithdrawsReadinessBeforeItStops(t *testing.T) {
 	}
 }
 
+// Ensure that the public listener drains before the management listener closes:
+// while a request is held, whoever asks learns that the process lives and wants
+// no more.
+func TestApp_DrainsPublicBeforeManagement(t *testing.T) {
+	log := new(lockedBuffer)
+	app, err := New(localConfig(t, "app.web.shutdown.drain=1m"), slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered, release := make(chan struct{}), make(chan struct{})
+	app.public.http.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(entered)
+		<-release
+	})
+	r := runApp(t, app, log)
+	answer := ask(app.public.server)
+	<-entered
+	r.cancel()
+	eventually(t, "the public listener is closed", func() bool {
+		connection, err := net.Dial("tcp", app.public.Addr())
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err != nil
+	})
+	for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/livez": http.StatusOK} {
+		if status, body := get(t, "http://"+app.management.Addr()+path); status != want {
+			t.Errorf("%s answers %d %s during the drain, want %d", path, status, body, want)
+		}
+	}
+	close(release)
+	if got := <-answer; got.err != nil {
+		t.Errorf("the held request: %v", got.err)
+	}
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure that OPTIONS * is a request like any other: limited on the public
+// listener, unknown on the other.
+func TestApp_GeneralOptions(t *testing.T) {
+	app := run(t, localConfig(t))
+	if got := generalOptions(t, app.public.Addr()); got.StatusCode != http.StatusOK || got.Header.Get("RateLimit") == "" {
+		t.Errorf("the public listener answers %d %v, want it limited", got.StatusCode, got.Header)
+	}
+	if got := generalOptions(t, app.management.Addr()); got.StatusCode != http.StatusNotFound {
+		t.Errorf("the management listener answers %d, want 404", got.StatusCode)
+	}
+	app.cancel()
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func generalOptions(t *testing.T, address string) *http.Response {
+	t.Helper()
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response
+}
+
+// The tests below run in bubbles of virtual time. No listener opens in them: a
+// bubble's time stands still while anybody waits for the network.
+
+// Ensure that the program fails in bounded time when a part ignores the context
+// of its start.
+func TestApp_OutlastsAStuckStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		// Who decides is made before the listeners, so its hook comes first.
+		stuck := fx.Decorate(func(lifecycle fx.Lifecycle, l limits) limits {
+			lifecycle.Append(fx.StartHook(func() { <-release }))
+			return l
+		})
+		app, err := newApp(localConfig(t), silent, stuck)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := app.Run(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(begin); took != startTimeout {
+			t.Errorf("it took %v, want %v", took, startTimeout)
+		}
+	})
+}
+
+// Ensure that the program fails in bounded time when a part ignores the context
+// of its stop.
+func TestApp_OutlastsAStuckStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		app, err := newApp(localConfig(t, "app.web.shutdown.delay=1s", "app.web.shutdown.drain=2s"), silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.parts = fx.New(fx.NopLogger, fx.Invoke(func(lifecycle fx.Lifecycle) {
+			lifecycle.Append(fx.StopHook(func() { <-release }))
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		begin := time.Now()
+		if err := app.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if took, want := time.Since(begin), 3*time.Second+stopMargin; took != want {
+			t.Errorf("it took %v, want %v", took, want)
+		}
+	})
+}
+
 // Ensure that an address that is in use names its key and itself, and that what
 // was started before is stopped.
 func TestApp_AddressInUse(t *testing.T) {
@@ -155,7 +290,7 @@ func TestApp_AddressInUse(t *testing.T) {
 			if !errors.As(err, &listenError) || listenError.Key != key || listenError.Address != taken.Addr().String() {
 				t.Fatalf("error %v", err)
 			}
-			if text := err.Error(); !strings.Contains(text, "in use by another program") {
+			if text := err.Error(); !strings.Contains(text, "is in use; stop what listens there") {
 				t.Errorf("error %q does not say what to do", text)
 			}
 		})
@@ -194,24 +329,28 @@ func TestApp_StartsWithoutItsStore(t *testing.T) {
 	goleak.VerifyNone(t, existing)
 }
 
-// Ensure that a header which anybody can set as the subject is warned about.
+// Ensure that subjects which anybody can choose are warned about, with the
+// reason that is true.
 func TestApp_WarnsOfSubjectsThatClientsChoose(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		set  []string
-		want bool
+		want string
 	}{
-		{"header from everybody", []string{"app.web.subject.source=header:X-Api-Key"}, true},
-		{"header from a proxy", []string{"app.web.subject.source=header:X-Api-Key", "app.web.subject.trusted-proxies=10.0.0.0/8"}, false},
-		{"address", nil, false},
+		{"header from everybody", []string{"app.web.subject.source=header:X-Api-Key"}, "no proxy is named"},
+		{"header, everybody trusted", []string{"app.web.subject.source=header:X-Api-Key", "app.web.subject.trusted-proxies=0.0.0.0/0"}, "everybody a trusted proxy"},
+		{"address, everybody trusted", []string{"app.web.subject.trusted-proxies=10.0.0.0/8,::/0"}, "everybody a trusted proxy"},
+		{"header from a proxy", []string{"app.web.subject.source=header:X-Api-Key", "app.web.subject.trusted-proxies=10.0.0.0/8"}, ""},
+		{"address", nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			log := new(lockedBuffer)
 			if _, err := New(localConfig(t, test.set...), slog.New(slog.NewTextHandler(log, nil))); err != nil {
 				t.Fatal(err)
 			}
-			if warned := strings.Contains(log.String(), "clients choose their subject"); warned != test.want {
-				t.Errorf("warned: %v, want %v; log:\n%s", warned, test.want, log)
+			warned := strings.Contains(log.String(), "clients choose their subject")
+			if warned != (test.want != "") || !strings.Contains(log.String(), test.want) {
+				t.Errorf("warned: %v, want %q; log:\n%s", warned, test.want, log)
 			}
 		})
 	}

@@ -107,8 +107,9 @@ func openSockets(t *testing.T) int {
 }
 
 // Ensure that without an endpoint nothing of distributed limiting exists: no
-// port, no client, no connection, no goroutine, no timer. With one, the same
-// measurements see it.
+// port, no client, no connection, no goroutine. With one, the same measurements
+// see it. Timers that run no goroutine cannot be counted; that none of the
+// constructors ran which could make one is what speaks for them.
 func TestLimiting_DisabledLeavesNoTrace(t *testing.T) {
 	server := redistest.Primary(t)
 	existing := goleak.IgnoreCurrent()
@@ -130,8 +131,7 @@ func TestLimiting_DisabledLeavesNoTrace(t *testing.T) {
 	goleak.VerifyNone(t, existing)
 }
 
-// Ensure that a timer or goroutine that is left behind is seen by the check
-// above.
+// Ensure that a goroutine that is left behind is seen by the check above.
 func TestLimiting_LeakIsSeen(t *testing.T) {
 	existing := goleak.IgnoreCurrent()
 	release := make(chan struct{})

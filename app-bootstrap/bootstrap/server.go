@@ -31,7 +31,7 @@ type ListenError struct {
 // Error says what to do about it.
 func (e *ListenError) Error() string {
 	if errors.Is(e.Err, syscall.EADDRINUSE) {
-		return fmt.Sprintf("%s: %s is in use by another program; stop that one or choose another address", e.Key, e.Address)
+		return fmt.Sprintf("%s: %s is in use; stop what listens there or choose another address", e.Key, e.Address)
 	}
 	return fmt.Sprintf("%s: cannot listen on %s: %v; choose an address of this machine", e.Key, e.Address, e.Err)
 }
@@ -67,7 +67,9 @@ func newServer(config serverConfig) *server {
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          log.New(errorLog{config.logger}, "", 0),
+			// Without it net/http answers OPTIONS * by itself, unlimited.
+			DisableGeneralOptionsHandler: true,
+			ErrorLog:                     log.New(errorLog{config.logger}, "", 0),
 		},
 	}
 }

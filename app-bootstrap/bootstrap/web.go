@@ -46,10 +46,17 @@ func newExtractor(cfg config.Config, logger *slog.Logger) (*subject.Extractor, e
 		return nil, err
 	}
 	if extractor.ChosenByClients() {
-		logger.Warn("clients choose their subject themselves, because no proxy is trusted to set it",
-			"key", "app.web.subject.trusted-proxies")
+		logger.Warn("clients choose their subject themselves",
+			"because", whyChosen(cfg.Web.Subject), "key", "app.web.subject.trusted-proxies")
 	}
 	return extractor, nil
+}
+
+func whyChosen(cfg subject.Config) string {
+	if len(cfg.TrustedProxies) == 0 {
+		return "no proxy is named and the header is believed from everybody"
+	}
+	return "a prefix of length 0 makes everybody a trusted proxy"
 }
 
 func newPublicServer(cfg config.Config, limits limits, extractor *subject.Extractor, logger *slog.Logger, failures failureReport) (publicServer, error) {

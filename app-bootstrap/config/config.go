@@ -78,11 +78,14 @@ func (r RateLimit) Enabled() bool { return r.Redis.Endpoint != "" }
 type Redis struct {
 	// Endpoint is redis://host:port, with /db or without.
 	Endpoint string
+	// Username is empty for the server's default user.
 	Username string
+	// Password is empty only without a Username.
 	Password Sensitive
 	// Secret is what pseudonyms are made with.
 	Secret pseudonym.Secret
-	// CommandTimeout bounds one command: 1 ms to 1 minute, as the two below.
+	// CommandTimeout bounds one command: 1 ms to 1 minute in whole milliseconds,
+	// as the two below.
 	CommandTimeout time.Duration
 	// DialTimeout bounds one attempt to connect.
 	DialTimeout time.Duration

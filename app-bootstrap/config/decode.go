@@ -24,8 +24,13 @@ func (l layers) decode(faults *collector) document {
 		return result
 	}
 	for _, problem := range problems {
-		faults.add(keyOf(problem), "%s", textOf(problem))
-		erase(tree, keyOf(problem), textOf(problem).replacement())
+		key, text := keyOf(problem), textOf(problem)
+		if text == wantSmaller || text == wantLarger {
+			faults.addOutOfRange(key, text)
+		} else {
+			faults.add(key, "%s", text)
+		}
+		erase(tree, key, text.replacement())
 	}
 	result, _ = decodeTree(tree)
 	return result
@@ -91,6 +96,10 @@ func (p typeProblem) Error() string { return string(p) }
 // replacement is what stands in for a refused value; nil for nothing.
 func (p typeProblem) replacement() any {
 	switch p {
+	case wantSmaller:
+		return math.MaxInt64
+	case wantLarger:
+		return math.MinInt64
 	case wantSection:
 		return map[string]any{}
 	case wantText:
@@ -102,8 +111,9 @@ func (p typeProblem) replacement() any {
 
 const (
 	wantDuration = typeProblem("must be a duration with a unit, such as 250ms, 10s or 1m30s")
-	wantInteger  = typeProblem("must be a whole number")
-	wantSmaller  = typeProblem("is beyond the range of whole numbers")
+	wantInteger  = typeProblem("must be a whole number in decimal digits, such as 100")
+	wantSmaller  = typeProblem("is above the range of whole numbers")
+	wantLarger   = typeProblem("is below the range of whole numbers")
 	wantBoolean  = typeProblem("must be true or false")
 	wantText     = typeProblem("must be text; put it in quotes")
 	wantList     = typeProblem("must be a list")
@@ -120,7 +130,7 @@ func strictly(_, to reflect.Type, data any) (any, error) {
 	}
 	switch to.Kind() {
 	case reflect.Int, reflect.Int64:
-		return strictInteger(data, to.Bits())
+		return strictInteger(data)
 	case reflect.Bool:
 		return strictBoolean(data)
 	case reflect.String:
@@ -157,28 +167,50 @@ func endsInUnit(text string) bool {
 	return text != "" && strings.TrimRight(text, "0123456789") == text
 }
 
-func strictInteger(data any, bits int) (any, error) {
+func strictInteger(data any) (any, error) {
 	switch value := data.(type) {
-	case int:
-		return value, nil
-	case int64:
+	case int, int64:
 		return value, nil
 	case uint64:
 		return nil, wantSmaller
 	case float64:
-		if value == math.Trunc(value) && math.Abs(value) >= 1<<53 {
-			return nil, wantSmaller
-		}
+		return nil, floatProblem(value)
 	case string:
-		number, err := strconv.ParseInt(strings.TrimSpace(value), 10, bits)
-		if errors.Is(err, strconv.ErrRange) {
-			return nil, wantSmaller
-		}
-		if err == nil {
-			return number, nil
-		}
+		return integerOf(value)
 	}
 	return nil, wantInteger
+}
+
+// floatProblem: digits that no uint64 can hold are a float to YAML.
+func floatProblem(value float64) typeProblem {
+	switch {
+	case value >= 1<<64:
+		return wantSmaller
+	case value < math.MinInt64:
+		return wantLarger
+	default:
+		return wantInteger
+	}
+}
+
+// integerForm is how integers are written in every layer. Other forms mean
+// different numbers to different readers: 0100 is 64 to YAML 1.1 and 100 to
+// most people.
+var integerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+func integerOf(text string) (any, error) {
+	if !integerForm.MatchString(text) {
+		return nil, wantInteger
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err == nil:
+		return number, nil
+	case strings.HasPrefix(text, "-"):
+		return nil, wantLarger
+	default:
+		return nil, wantSmaller
+	}
 }
 
 func strictBoolean(data any) (any, error) {

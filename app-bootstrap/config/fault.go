@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -42,10 +43,29 @@ type Warning struct {
 // collector gathers faults in the order in which they are found.
 type collector struct {
 	faults []Fault
+	// outOfRange holds the keys whose number no integer can hold. The largest or
+	// smallest integer stands in for it, so that the check of the key itself
+	// refuses it and names its bounds.
+	outOfRange map[string]typeProblem
 }
 
 func (c *collector) add(key, format string, args ...any) {
-	c.faults = append(c.faults, Fault{Key: key, Problem: fmt.Sprintf(format, args...)})
+	problem := fmt.Sprintf(format, args...)
+	if _, standsIn := c.outOfRange[key]; standsIn {
+		problem = standInNumber.ReplaceAllString(problem, "")
+		delete(c.outOfRange, key)
+	}
+	c.faults = append(c.faults, Fault{Key: key, Problem: problem})
+}
+
+// standInNumber opens what a check says about a number that nobody wrote.
+var standInNumber = regexp.MustCompile(`^is -?\d{19}, `)
+
+func (c *collector) addOutOfRange(key string, problem typeProblem) {
+	if c.outOfRange == nil {
+		c.outOfRange = make(map[string]typeProblem)
+	}
+	c.outOfRange[key] = problem
 }
 
 // addUnlessReported adds a fault that would only repeat, in other words, what a
@@ -77,8 +97,12 @@ func addUnlessBetween[T cmp.Ordered](c *collector, key string, value, least, mos
 	}
 }
 
-// sorted is the collected faults by key, each once, or nil.
+// sorted is the collected faults by key, each once, or nil. A number out of
+// range that no check has seen, because it has no effect, is a fault too.
 func (c *collector) sorted() error {
+	for key, problem := range c.outOfRange {
+		c.faults = append(c.faults, Fault{Key: key, Problem: string(problem)})
+	}
 	if len(c.faults) == 0 {
 		return nil
 	}

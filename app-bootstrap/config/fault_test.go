@@ -62,13 +62,13 @@ func TestLoad_Faults(t *testing.T) {
 		{"yes for a boolean", "app: {rate-limit: {required: yes}}", nil,
 			[]string{"app.rate-limit.required: must be true or false"}},
 		{"fraction", web("local-limiter: {limit: 1.5}"), nil,
-			[]string{"app.web.local-limiter.limit: must be a whole number"}},
+			[]string{"app.web.local-limiter.limit: must be a whole number in decimal digits, such as 100"}},
 		{"integer beyond the range", web("local-limiter: {limit: 99999999999999999999}"), nil,
-			[]string{"app.web.local-limiter.limit: is beyond the range of whole numbers"}},
+			[]string{"app.web.local-limiter.limit: must be 1 to 1000000000"}},
 		{"unsigned integer beyond the range", web("local-limiter: {limit: 18446744073709551615}"), nil,
-			[]string{"app.web.local-limiter.limit: is beyond the range of whole numbers"}},
+			[]string{"app.web.local-limiter.limit: must be 1 to 1000000000"}},
 		{"no integer at all", "", []string{"app.web.local-limiter.limit="},
-			[]string{"app.web.local-limiter.limit: must be a whole number"}},
+			[]string{"app.web.local-limiter.limit: must be a whole number in decimal digits, such as 100"}},
 		{"duration without unit", web("evaluation-deadline: 5"), nil,
 			[]string{"app.web.evaluation-deadline: must be a duration with a unit, such as 250ms, 10s or 1m30s"}},
 		{"duration without unit, in quotes", web(`evaluation-deadline: "60"`), nil,
@@ -94,6 +94,8 @@ func TestLoad_Faults(t *testing.T) {
 			[]string{"app.web.upstream: must be empty: forwarding to an upstream is not part of this build"}},
 		{"subject source", web("subject: {source: cookie}"), nil,
 			[]string{`app.web.subject.source: is "cookie", must be client-ip or header:<Name>`}},
+		{"subject that is logged", web(`subject: {source: "header:x-request-id"}`), nil,
+			[]string{"app.web.subject.source: names X-Request-Id, which is logged and repeated in answers and so must not identify a client"}},
 		{"subject header", web(`subject: {source: "header:X Y"}`), nil,
 			[]string{`app.web.subject.source: names "X Y", which cannot be the name of a header`}},
 		{"missing", web("subject: {missing: ignore}"), nil,
@@ -125,7 +127,22 @@ func TestLoad_Faults(t *testing.T) {
 			"app.web.routes[2].cost: is 0, must be at least 1",
 			"app.web.routes[3].cost: is 11, must be 1 to 10",
 			"app.web.routes[4].exempt: an exempt route has neither policy nor cost",
-			"app.web.routes[5].pattern: http: invalid pattern",
+			"app.web.routes[5].pattern: must be given, such as POST /quotes",
+		}},
+		{"pattern with the port of its host", web(`routes: [{pattern: "localhost:8080/a"}]`), nil,
+			[]string{"app.web.routes[0].pattern: must name its host without a port, since hosts are compared without theirs"}},
+		{"faulty routes while limiting is disabled", web(`routes: [{pattern: /a, exempt: true, policy: p}, {pattern: /b, exempt: true, cost: 2}, {pattern: /c, cost: -1}, {pattern: ""}]`), nil, []string{
+			"app.web.routes[0].exempt: an exempt route has neither policy nor cost",
+			"app.web.routes[1].exempt: an exempt route has neither policy nor cost",
+			"app.web.routes[2].cost: is -1, must be 1 to 999999999999999",
+			"app.web.routes[3].pattern: must be given, such as POST /quotes",
+		}},
+		{"cost beyond the range", enabled + `
+  web:
+    routes: [{pattern: /a, cost: 99999999999999999999}, {pattern: /b, cost: -99999999999999999999}]
+`, nil, []string{
+			"app.web.routes[0].cost: must be 1 to 10",
+			"app.web.routes[1].cost: must be 1 to 10",
 		}},
 		{"route of a faulty policy", enabled + `
       other: {` + common + `, algorithm: fixed-window, limit: 0, window: 1s}
@@ -153,6 +170,28 @@ func TestLoad_Faults(t *testing.T) {
 			"app.rate-limit.redis.dial-timeout: is 0s, must be 1ms to 1m0s",
 			"app.rate-limit.redis.pool-size: is 0, must be 1 to 4096",
 		}},
+		{"numbers beyond the range", enabled, []string{
+			"app.rate-limit.redis.pool-size=99999999999999999999", "app.rate-limit.policies.edge.limit=9223372036854775808", "app.rate-limit.policies.edge.revision=-9223372036854775809",
+		}, []string{
+			"app.rate-limit.policies.edge.limit: must be 1 to 999999999999999",
+			"app.rate-limit.policies.edge.revision: must be 1 to 999999999999999",
+			"app.rate-limit.redis.pool-size: must be 1 to 4096",
+		}},
+		{"numbers beyond the range without effect", "app: {rate-limit: {redis: {pool-size: 9223372036854775808}, admission: {max-in-flight: -1e30}}}", nil, []string{
+			"app.rate-limit.admission.max-in-flight: is below the range of whole numbers",
+			"app.rate-limit.redis.pool-size: is above the range of whole numbers",
+		}},
+		{"timeouts that are no whole milliseconds", enabled, []string{
+			"app.rate-limit.redis.command-timeout=1500us", "app.rate-limit.redis.dial-timeout=1ms1us", "app.rate-limit.redis.pool-timeout=1ns",
+		}, []string{
+			"app.rate-limit.redis.command-timeout: is 1.5ms, must be a whole number of milliseconds",
+			"app.rate-limit.redis.dial-timeout: is 1.001ms, must be a whole number of milliseconds",
+			"app.rate-limit.redis.pool-timeout: is 1ns, must be 1ms to 1m0s",
+		}},
+		{"user without password", enabled, []string{"app.rate-limit.redis.username=weir"},
+			[]string{"app.rate-limit.redis.password-file: must be given, because app.rate-limit.redis.username is"}},
+		{"user with a password that cannot be read", enabled, []string{"app.rate-limit.redis.username=weir", "app.rate-limit.redis.password-file=nowhere"},
+			[]string{"app.rate-limit.redis.password-file: names a file that cannot be read: file does not exist"}},
 		{"secret in both places", enabled, []string{"app.rate-limit.redis.hmac-secret=" + secret},
 			[]string{"app.rate-limit.redis.hmac-secret: is set together with app.rate-limit.redis.hmac-secret-file, keep one of them"}},
 		{"secret too short", enabled, []string{"app.rate-limit.redis.hmac-secret-file=", "app.rate-limit.redis.hmac-secret=hunter2"},
@@ -179,7 +218,7 @@ func TestLoad_Faults(t *testing.T) {
 			"app.rate-limit.policies.other.refill-tokens: does not belong to algorithm sliding-counter",
 		}},
 		{"missing and unreadable values side by side", policy("revision: 0, algorithm: fixed-window, limit: lots, max-cost: 5, cleanup-grace: 1m, max-clock-regression: 250ms"), nil, []string{
-			"app.rate-limit.policies.other.limit: must be a whole number",
+			"app.rate-limit.policies.other.limit: must be a whole number in decimal digits, such as 100",
 			"app.rate-limit.policies.other.revision: is 0, must be 1 to 999999999999999",
 			"app.rate-limit.policies.other.window: must be given",
 		}},
@@ -212,6 +251,41 @@ func TestLoad_Faults(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(test.want, "\n"))
 			}
 		})
+	}
+}
+
+// Ensure that an integer is written in one way, in the file as in the other
+// layers, so that no reader takes it for another number.
+func TestLoad_WritingOfIntegers(t *testing.T) {
+	const key = "app.web.local-limiter.limit"
+	for text, good := range map[string]bool{
+		"100": true, "1": true,
+		"0100": false, "00": false, "0o100": false, "0x10": false, "0b11": false, "1_000": false, "1__0": false,
+		"+100": false, "-0100": false, "1e3": false, "1.0": false, "!!int 0100": false, `!!int "0x10"`: false,
+	} {
+		t.Run(text, func(t *testing.T) {
+			yaml := "app: {web: {local-limiter: {limit: " + text + "}}}"
+			_, _, inFile := load(yaml)
+			_, _, inAlias := load("app: {web: {local-limiter: {max-subjects: &n " + text + ", limit: *n}}}")
+			_, _, inSet := load("", key+"="+text)
+			_, _, inEnvironment := config.Load(config.Sources{Environ: []string{"APP_WEB__LOCAL_LIMITER__LIMIT=" + text}})
+			for layer, err := range map[string]error{"file": inFile, "alias": inAlias, "set": inSet, "environment": inEnvironment} {
+				if good != (err == nil) {
+					t.Errorf("%s: %v", layer, err)
+				}
+				if want := key + ": must be a whole number in decimal digits, such as 100"; !good && err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: got %v, want %s", layer, err, want)
+				}
+			}
+		})
+	}
+}
+
+// Ensure that digits are no integer where a key wants text.
+func TestLoad_DigitsForText(t *testing.T) {
+	_, _, err := load(`app: {web: {management-token: 0100}}`)
+	if got, want := faultsOf(t, err).Error(), "app.web.management-token: must be text; put it in quotes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -1,19 +1,13 @@
 package config
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/rawbytes"
 	"github.com/knadh/koanf/v2"
-	yamlnode "go.yaml.in/yaml/v3"
 )
 
 const delimiter = "."
@@ -63,60 +57,13 @@ func readFile(sources Sources, faults *collector) map[string]any {
 		faults.add("--config", "cannot read %s: %v", sources.File, err)
 		return nil
 	}
-	if problem := documentProblem(text); problem != "" {
+	tree, problem := readYAML(text)
+	if problem != "" {
 		faults.add("--config", "%s %s", sources.File, problem)
 		return nil
 	}
-	parsed := koanf.New(delimiter)
-	if err := parsed.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
-		faults.add("--config", "%s %s", sources.File, yamlProblem(err))
-		return nil
-	}
-	tree := parsed.Raw()
 	refuseNulls("", tree, faults)
 	return tree
-}
-
-// documentProblem says why text is not one YAML mapping. The parser would read
-// the first of several documents and drop the others in silence.
-func documentProblem(text []byte) string {
-	decoder := yamlnode.NewDecoder(bytes.NewReader(text))
-	var root yamlnode.Node
-	switch err := decoder.Decode(&root); {
-	case errors.Is(err, io.EOF):
-		return ""
-	case err != nil:
-		return yamlProblem(err)
-	}
-	if content := root.Content[0]; content.Kind != yamlnode.MappingNode && content.Tag != "!!null" {
-		return "must be a YAML mapping that begins with app:"
-	}
-	if err := decoder.Decode(new(yamlnode.Node)); !errors.Is(err, io.EOF) {
-		return "holds more than one YAML document, must hold one"
-	}
-	return ""
-}
-
-var (
-	yamlLine      = regexp.MustCompile(`line \d+`)
-	yamlDuplicate = regexp.MustCompile(`line \d+: mapping key "[A-Za-z0-9.-]+" already defined at line \d+`)
-	yamlQuotes    = regexp.MustCompile("[\"'`]")
-)
-
-// yamlProblem passes on what the parser says as long as it quotes nothing: what
-// it quotes may be a secret.
-func yamlProblem(err error) string {
-	text := err.Error()
-	if duplicates := yamlDuplicate.FindAllString(text, -1); duplicates != nil {
-		return "is not valid YAML: " + strings.Join(duplicates, "; ")
-	}
-	if !yamlQuotes.MatchString(text) {
-		return "is not valid YAML: " + strings.Join(strings.Fields(strings.TrimPrefix(text, "yaml: ")), " ")
-	}
-	if lines := yamlLine.FindAllString(text, -1); lines != nil {
-		return "is not valid YAML at " + strings.Join(lines, ", ")
-	}
-	return "is not valid YAML"
 }
 
 // readEnvironment maps APP_RATE_LIMIT__REDIS__POOL_SIZE to

@@ -28,9 +28,7 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 	r.addUnlessOneOf(join(rateLimitKey, "provider"), section.Provider, "redis")
 	r.addUnlessOneOf(join(redisKey, "role"), redis.Role, "coordination")
 	r.addUnlessOneOf(join(redisKey, "failure-policy"), redis.FailurePolicy, "fail-closed")
-	addUnlessBetween(r.collector, join(redisKey, "command-timeout"), redis.CommandTimeout, time.Millisecond, redislimit.MaxTimeout)
-	addUnlessBetween(r.collector, join(redisKey, "dial-timeout"), redis.DialTimeout, time.Millisecond, redislimit.MaxTimeout)
-	addUnlessBetween(r.collector, join(redisKey, "pool-timeout"), redis.PoolTimeout, time.Millisecond, redislimit.MaxTimeout)
+	r.redisTimeouts(redis)
 	addUnlessBetween(r.collector, join(redisKey, "pool-size"), redis.PoolSize, 1, redislimit.MaxPoolSize)
 	addUnlessBetween(r.collector, "app.rate-limit.admission.max-in-flight", section.Admission.MaxInFlight, 1, redislimit.MaxInFlight)
 
@@ -43,7 +41,7 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 		Redis: Redis{
 			Endpoint:       redis.Endpoint,
 			Username:       redis.Username,
-			Password:       Sensitive{r.secret(join(redisKey, "password"), redis.Password, redis.PasswordFile).text},
+			Password:       r.redisPassword(redis),
 			Secret:         r.hmacSecret(redis),
 			CommandTimeout: redis.CommandTimeout,
 			DialTimeout:    redis.DialTimeout,
@@ -51,6 +49,25 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 			PoolSize:       redis.PoolSize,
 		},
 	}
+}
+
+// redisTimeouts has the rule of the adapter.
+func (r *resolver) redisTimeouts(redis redisSection) {
+	var faults ratelimit.Faults
+	faults.AddUnlessDuration("command-timeout", redis.CommandTimeout, time.Millisecond, redislimit.MaxTimeout)
+	faults.AddUnlessDuration("dial-timeout", redis.DialTimeout, time.Millisecond, redislimit.MaxTimeout)
+	faults.AddUnlessDuration("pool-timeout", redis.PoolTimeout, time.Millisecond, redislimit.MaxTimeout)
+	r.addUnder(redisKey, faults.Err())
+}
+
+func (r *resolver) redisPassword(redis redisSection) Sensitive {
+	key := join(redisKey, "password")
+	given := r.secret(key, redis.Password, redis.PasswordFile)
+	if redis.Username != "" && !given.given {
+		// A server asks for both or for none, and the client would send none.
+		r.addUnlessReported(key+fileSuffix, "must be given, because %s is", join(redisKey, "username"))
+	}
+	return Sensitive{given.text}
 }
 
 func (r *resolver) defaultPolicy(section rateLimitSection) {

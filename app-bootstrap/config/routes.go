@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"example.com/weir/adapter-inbound-web/edge"
+	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -28,11 +30,13 @@ func (r *resolver) routes(entries []routeEntry, limits RateLimit) []edge.Route {
 			// To the edge, zero means that no cost is given.
 			r.add(join(key, "cost"), "is 0, must be at least 1")
 		}
-		if !limits.Enabled() {
-			r.withoutLimits(key, &routes[i])
-		}
 	}
 	r.addRouteFaults(routes, limits)
+	if !limits.Enabled() {
+		for i := range routes {
+			r.withoutLimits(itemKey(routesKey, i), &routes[i])
+		}
+	}
 	return routes
 }
 
@@ -52,13 +56,17 @@ func (r *resolver) addRouteFaults(routes []edge.Route, limits RateLimit) {
 	if len(routes) == 0 {
 		return
 	}
-	_, err := edge.New(edge.Config{
-		Port:          undecided{},
-		Catalog:       ratelimit.NewCatalog(limits.Policies),
-		Pseudonym:     trialKey(),
-		DefaultPolicy: limits.DefaultPolicy,
-		Routes:        routes,
-	})
+	trial := edge.Config{Local: trialLimiter(), Routes: routes}
+	if limits.Enabled() {
+		trial = edge.Config{
+			Port:          undecided{},
+			Catalog:       ratelimit.NewCatalog(limits.Policies),
+			Pseudonym:     trialKey(),
+			DefaultPolicy: limits.DefaultPolicy,
+			Routes:        routes,
+		}
+	}
+	_, err := edge.New(trial)
 	var faults ratelimit.Faults
 	if !errors.As(err, &faults) {
 		return
@@ -78,6 +86,15 @@ func (undecided) Evaluate(_ context.Context, request ratelimit.Request) ratelimi
 		Unavailable: failure.Unavailable{Category: failure.ShuttingDown},
 		PolicyID:    request.PolicyID(),
 	}
+}
+
+// trialLimiter is the limiter of an edge that serves nobody.
+func trialLimiter() *locallimit.Limiter {
+	limiter, err := locallimit.New(locallimit.Config{Limit: 1, Window: time.Second, MaxSubjects: 1})
+	if err != nil {
+		panic(fmt.Sprintf("config: %v", err))
+	}
+	return limiter
 }
 
 // trialKey is the key of an edge that serves nobody.

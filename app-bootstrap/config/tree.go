@@ -69,8 +69,8 @@ func (l layers) addUnknown(key string, faults *collector) {
 }
 
 // erase takes the value at key out of tree. A section is replaced by an empty
-// one, so that it still exists; an item of a list is replaced in any case, so
-// that the others keep their indexes.
+// one, so that it still exists, and a number by the replacement; an item of a
+// list is replaced in any case, so that the others keep their indexes.
 func erase(tree map[string]any, key string, replacement any) {
 	var holder any = tree
 	parts := splitPath(key)
@@ -81,8 +81,9 @@ func erase(tree map[string]any, key string, replacement any) {
 	switch holder := holder.(type) {
 	case map[string]any:
 		delete(holder, last)
-		if section, ok := replacement.(map[string]any); ok {
-			holder[last] = section
+		switch replacement.(type) {
+		case map[string]any, int:
+			holder[last] = replacement
 		}
 	case []any:
 		if i, err := strconv.Atoi(last); err == nil && i < len(holder) {
