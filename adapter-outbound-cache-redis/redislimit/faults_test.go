@@ -35,10 +35,45 @@ type tally struct {
 	jitter  time.Duration
 }
 
-func (c *tally) wantWithin(t *testing.T, bound time.Duration) {
+// wantOnlyFailures refuses a decision, and every failure that says something
+// else than that the server does not answer, or that this machine is busy.
+func (c *tally) wantOnlyFailures(t *testing.T, moment string) {
 	t.Helper()
-	if c.longest > bound+c.jitter {
-		t.Errorf("an answer took %v, must be within %v (and %v for a busy machine)", c.longest, bound, c.jitter)
+	for outcome := range c.counts {
+		switch outcome {
+		case "indeterminate no-reply", "unavailable connection", "unavailable saturated", "unavailable deadline-too-short":
+		default:
+			t.Errorf("%s: outcome %q", moment, outcome)
+		}
+	}
+}
+
+// rounds is how often a fault is repeated to see how long answers take. One
+// round may meet a busy machine; a limiter that is late is late in all of them.
+const rounds = 3
+
+// wakeUps is how often, at the most, an evaluation waits for this machine to run
+// it: for a connection, to write, and to read.
+const wakeUps = 3
+
+// punctuality is the best of several rounds: how long the longest answer took,
+// less what the machine is to blame for. On a calm machine that is next to
+// nothing.
+type punctuality struct {
+	noted bool
+	best  time.Duration
+}
+
+func (p *punctuality) note(round *tally) {
+	if took := round.longest - wakeUps*round.jitter; !p.noted || took < p.best {
+		p.noted, p.best = true, took
+	}
+}
+
+func (p *punctuality) want(t *testing.T, bound time.Duration) {
+	t.Helper()
+	if p.best > bound {
+		t.Errorf("in every round an answer took %v or more, must be within %v", p.best, bound)
 	}
 }
 
@@ -70,7 +105,9 @@ func flood(ctx context.Context, t *testing.T, port ratelimit.EdgePort, callers i
 	one := request(t, "p", "somebody", 1)
 	seen := new(tally)
 	var callersDone sync.WaitGroup
-	callersDone.Go(func() { seen.watchMachine(ctx) })
+	for range 8 {
+		callersDone.Go(func() { seen.watchMachine(ctx) })
+	}
 	for range callers {
 		callersDone.Go(func() {
 			for ctx.Err() == nil {
@@ -123,16 +160,16 @@ func TestServerStopsAndComesBack(t *testing.T) {
 		eventually(t, limiter, "allowed", time.Second)
 
 		server.Stop(t)
-		seen := flood(during(t, time.Second), t, limiter, 16)
-		for outcome := range seen.counts {
-			if !strings.HasPrefix(outcome, "unavailable") && !strings.HasPrefix(outcome, "indeterminate") {
-				t.Errorf("%q while the server is gone", outcome)
+		var punctual punctuality
+		for range rounds {
+			seen := flood(during(t, 300*time.Millisecond), t, limiter, 16)
+			seen.wantOnlyFailures(t, "while the server is gone")
+			if seen.counts["unavailable connection"] == 0 {
+				t.Errorf("no connection failure while the server is gone: %v", seen.counts)
 			}
+			punctual.note(seen)
 		}
-		if seen.counts["unavailable connection"] == 0 {
-			t.Errorf("no connection failure while the server is gone: %v", seen.counts)
-		}
-		seen.wantWithin(t, shortPool+shortCommand+lateness)
+		punctual.want(t, shortPool+shortCommand+lateness)
 		server.Restart(t)
 		eventually(t, limiter, "allowed", 2*time.Second)
 		if n := strings.Count(log.String(), "redis does not decide"); n == 0 || n > 3 {
@@ -149,30 +186,29 @@ func TestServerStopsAndComesBack(t *testing.T) {
 func TestServerHangsUnderTraffic(t *testing.T) {
 	onDedicated(t, func(t *testing.T, server *redistest.Server) {
 		limiter := newLimiter(t, shortTempered(t, server))
-		eventually(t, limiter, "allowed", time.Second)
+		var around, within punctuality
+		for range rounds {
+			eventually(t, limiter, "allowed", 2*time.Second)
+			traffic, stop := context.WithCancel(t.Context())
+			overlapping := make(chan *tally, 1)
+			go func() { overlapping <- flood(traffic, t, limiter, 128) }()
+			server.Pause(t) // in the middle of traffic
+			paused := flood(during(t, 300*time.Millisecond), t, limiter, 128)
+			stop()
+			interrupted := <-overlapping
+			server.Resume(t)
 
-		traffic, stop := context.WithCancel(t.Context())
-		around := make(chan *tally, 1)
-		go func() { around <- flood(traffic, t, limiter, 128) }()
-		server.Pause(t) // in the middle of traffic
-		within := flood(during(t, time.Second), t, limiter, 128)
-		stop()
-
-		for moment, seen := range map[string]*tally{"around the pause": <-around, "in the pause": within} {
-			if seen != within && seen.counts["indeterminate no-reply"] == 0 {
-				t.Errorf("%s: no request was in doubt: %v", moment, seen.counts)
+			paused.wantOnlyFailures(t, "in the pause")
+			if interrupted.counts["indeterminate no-reply"] == 0 {
+				t.Errorf("no request was in doubt when the server stopped: %v", interrupted.counts)
 			}
-			for outcome := range seen.counts {
-				switch {
-				case outcome == "indeterminate no-reply", outcome == "unavailable connection", outcome == "unavailable saturated":
-				case outcome == "allowed" && seen != within:
-				default:
-					t.Errorf("%s: outcome %q", moment, outcome)
-				}
-			}
-			seen.wantWithin(t, shortPool+shortCommand+lateness)
+			delete(interrupted.counts, "allowed") // before the pause
+			interrupted.wantOnlyFailures(t, "around the pause")
+			around.note(interrupted)
+			within.note(paused)
 		}
-		server.Resume(t)
+		around.want(t, shortPool+shortCommand+lateness)
+		within.want(t, shortPool+shortCommand+lateness)
 		eventually(t, limiter, "allowed", 2*time.Second)
 	})
 }
