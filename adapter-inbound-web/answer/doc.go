@@ -5,6 +5,7 @@
 //
 //	allowed        passes, with the rate-limit header fields
 //	denied         429, the same fields and Retry-After, type …#quota-exceeded
+//	               (403 for proxies that want it so: [DeniedStatus])
 //	unavailable    503, Retry-After, type …#temporary-reduced-capacity
 //	indeterminate  503, Retry-After, type …#temporary-reduced-capacity
 //	incompatible   503, logged as an error

@@ -43,15 +43,28 @@ func NewFailures(logger *slog.Logger) *Failures {
 // Decided returns the decision in outcome, which may be a denial, and true.
 // When there is none it answers r with the failure and returns false.
 func (f *Failures) Decided(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
-	// A decision without a policy is no decision: nothing can be said about it.
+	if decision, ok := decisionOf(outcome); ok {
+		return decision, true
+	}
+	f.write(w, r, outcome)
+	return ratelimit.Decision{}, false
+}
+
+// decisionOf finds the decision in outcome. A decision without a policy is none:
+// nothing can be said about it.
+func decisionOf(outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
 	if evaluated, ok := outcome.(ratelimit.Evaluated); ok && !evaluated.Decision.Policy.IsZero() {
 		return evaluated.Decision, true
 	}
+	return ratelimit.Decision{}, false
+}
+
+// write answers r with the failure that outcome is.
+func (f *Failures) write(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) {
 	problem, level := failureProblem(outcome)
 	problem.CorrelationID = CorrelationID(r)
 	f.log.report(r.Context(), level, problem)
 	problem.write(w)
-	return ratelimit.Decision{}, false
 }
 
 func failureProblem(outcome ratelimit.Outcome) (Problem, slog.Level) {

@@ -15,6 +15,10 @@ type GateConfig struct {
 	Headers Headers
 	// LegacyReset chooses the form of X-RateLimit-Reset; empty means delta.
 	LegacyReset LegacyReset
+	// DeniedStatus is the status code of a denial; empty means 429.
+	DeniedStatus DeniedStatus
+	// CORS says whose pages may read answers. Nil means that of no other origin.
+	CORS *CORS
 	// Logger gets failures, and denials at debug level. Nil means none.
 	Logger *slog.Logger
 }
@@ -25,6 +29,9 @@ type GateConfig struct {
 type Gate struct {
 	fields   *fields
 	failures *Failures
+	denied   DeniedStatus
+	cors     *CORS
+	exposed  string // the fields that CORS exposes
 	logger   *slog.Logger
 }
 
@@ -40,6 +47,9 @@ func NewGate(config GateConfig) (*Gate, error) {
 	if err := config.LegacyReset.Check(); err != nil {
 		faults.Add("legacy-reset", "%v", err)
 	}
+	if err := config.DeniedStatus.Check(); err != nil {
+		faults.Add("denied-status", "%v", err)
+	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
@@ -50,6 +60,9 @@ func NewGate(config GateConfig) (*Gate, error) {
 	return &Gate{
 		fields:   &fields{headers: config.Headers, reset: config.LegacyReset, catalog: config.Catalog},
 		failures: NewFailures(logger),
+		denied:   config.DeniedStatus,
+		cors:     config.CORS,
+		exposed:  exposedFields(config.Headers),
 		logger:   logger,
 	}, nil
 }
@@ -58,8 +71,10 @@ func NewGate(config GateConfig) (*Gate, error) {
 // rate-limit header fields are then set on w and nothing is written. Otherwise
 // it answers r and returns false.
 func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
-	decision, ok := g.failures.Decided(w, r, outcome)
+	decision, ok := decisionOf(outcome)
 	if !ok {
+		g.cors.own(w.Header(), r, g.exposed)
+		g.failures.write(w, r, outcome)
 		return ratelimit.Decision{}, false
 	}
 	if err := g.fields.write(w.Header(), decision); err != nil {
@@ -67,9 +82,11 @@ func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, outcome ratelimit.O
 		g.logger.LogAttrs(r.Context(), slog.LevelError, "rate-limit header fields left out", slog.Any("error", err))
 	}
 	if decision.Allowed {
+		g.cors.passing(w.Header(), r, g.exposed)
 		return decision, true
 	}
-	problem := quotaExceeded(decision)
+	g.cors.own(w.Header(), r, g.exposed)
+	problem := quotaExceeded(decision, g.denied)
 	problem.CorrelationID = CorrelationID(r)
 	g.logger.LogAttrs(r.Context(), slog.LevelDebug, "request denied",
 		slog.String("policyId", problem.PolicyID),
@@ -79,8 +96,15 @@ func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, outcome ratelimit.O
 	return decision, false
 }
 
-func quotaExceeded(decision ratelimit.Decision) Problem {
-	p := ofStatus(http.StatusTooManyRequests, "The quota is used up for now.")
+// Refuse answers r with problem, for what is wrong with r before anything could
+// be decided.
+func (g *Gate) Refuse(w http.ResponseWriter, r *http.Request, problem Problem) {
+	g.cors.own(w.Header(), r, g.exposed)
+	problem.Write(w, r)
+}
+
+func quotaExceeded(decision ratelimit.Decision, status DeniedStatus) Problem {
+	p := ofStatus(status.code(), "The quota is used up for now.")
 	p.Type, p.Title = typeQuotaExceeded, titleQuotaExceeded
 	p.PolicyID = decision.Policy.ID()
 	p.ViolatedPolicies = []string{p.PolicyID}

@@ -1,6 +1,9 @@
 package answer
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Headers says which families of rate-limit header fields a response carries.
 // The zero value means [BothHeaders].
@@ -25,6 +28,19 @@ func (h Headers) Check() error {
 	default:
 		return fmt.Errorf("is %q, must be ietf, legacy or both", string(h))
 	}
+}
+
+// exposedFields lists what scripts may read where CORS lets them: the fields of
+// headers, and Retry-After.
+func exposedFields(headers Headers) string {
+	var names []string
+	if headers.ietf() {
+		names = append(names, "RateLimit", "RateLimit-Policy")
+	}
+	if headers.legacy() {
+		names = append(names, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+	}
+	return strings.Join(append(names, fieldRetryAfter), ", ")
 }
 
 func (h Headers) ietf() bool   { return h != LegacyHeaders }

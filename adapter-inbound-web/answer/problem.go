@@ -71,6 +71,9 @@ func Unauthorized(header, detail string) Problem {
 		withField("Www-Authenticate", "Weir header="+strconv.Quote(header))
 }
 
+// Forbidden says that this peer gets no answer here, whatever it asks (403).
+func Forbidden(detail string) Problem { return ofStatus(http.StatusForbidden, detail) }
+
 // NotFound says that there is no such resource or policy (404).
 func NotFound(detail string) Problem { return ofStatus(http.StatusNotFound, detail) }
 
@@ -120,6 +123,13 @@ func (p Problem) write(w http.ResponseWriter) {
 // be one that encoding/json can marshal.
 func Document(w http.ResponseWriter, value any) {
 	writeJSON(w, http.StatusOK, "application/json", value)
+}
+
+// Passes tells a proxy that the request it asked about may pass (204), not to be
+// cached. The header fields of the decision are set on w already.
+func Passes(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // Unready answers with value as JSON (503), not to be cached: the process works

@@ -49,9 +49,11 @@ type Config struct {
 	// not apply.
 	Local *locallimit.Limiter
 	// Catalog holds the policies that Port decides by. Required with Port, not
-	// used with Local, as are Pseudonym and DefaultPolicy.
+	// used with Local, as is DefaultPolicy.
 	Catalog *ratelimit.Catalog
 	// Pseudonym is the key of the subjects' digests: [pseudonym.Secret.SubjectKey].
+	// Required with Port. With Local, nil means a key of this edge alone; edges
+	// that share both Local and a key, such as [EphemeralKey], share the quotas.
 	Pseudonym *pseudonym.Key
 	// DefaultPolicy is the ID of the policy for all that no route matches, and
 	// for routes that name none.
@@ -72,6 +74,13 @@ type Config struct {
 	Headers answer.Headers
 	// LegacyReset chooses the form of X-RateLimit-Reset.
 	LegacyReset answer.LegacyReset
+	// DeniedStatus is the status code of a denial; empty means 429.
+	DeniedStatus answer.DeniedStatus
+	// CORS says whose pages may read what the edge answers, and the rate-limit
+	// header fields of what it lets pass. A handler that sets
+	// Access-Control-Expose-Headers, rather than adding to it, takes the latter
+	// back. Nil means that of no other origin.
+	CORS *answer.CORS
 	// Logger gets failures, and denials at debug level. Nil means none.
 	Logger *slog.Logger
 }
@@ -115,6 +124,9 @@ func (c Config) check(faults *ratelimit.Faults) {
 	}
 	if err := c.LegacyReset.Check(); err != nil {
 		faults.Add("legacy-reset", "%v", err)
+	}
+	if err := c.DeniedStatus.Check(); err != nil {
+		faults.Add("denied-status", "%v", err)
 	}
 }
 

@@ -58,20 +58,32 @@ type localDecider struct {
 	key     *pseudonym.Key
 }
 
-// newLocalDecider digests subjects under a key that nobody else has, so that the
-// limiter's table holds no identities and its keys are all of one size.
-func newLocalDecider(limiter *locallimit.Limiter) (*localDecider, error) {
+// newLocalDecider digests subjects under key, so that the limiter's table holds
+// no identities and its keys are all of one size. A nil key means one that
+// nobody else has.
+func newLocalDecider(limiter *locallimit.Limiter, key *pseudonym.Key) (*localDecider, error) {
 	policy, err := localPolicy(limiter)
 	if err != nil {
 		return nil, err
 	}
+	if key == nil {
+		if key, err = EphemeralKey(); err != nil {
+			return nil, err
+		}
+	}
+	return &localDecider{limiter: limiter, policy: policy, key: key}, nil
+}
+
+// EphemeralKey returns a new random key, for digests that need not outlive this
+// process.
+func EphemeralKey() (*pseudonym.Key, error) {
 	material := make([]byte, pseudonym.MinSecretBytes)
 	rand.Read(material)
 	secret, err := pseudonym.NewSecret(material)
 	if err != nil {
 		return nil, err
 	}
-	return &localDecider{limiter: limiter, policy: policy, key: secret.SubjectKey()}, nil
+	return secret.SubjectKey(), nil
 }
 
 // localPolicy describes limiter to clients. Its parameters are of the kind that

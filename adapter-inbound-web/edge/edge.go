@@ -27,10 +27,12 @@ func New(config Config) (func(http.Handler) http.Handler, error) {
 		return nil, err
 	}
 	gate, err := answer.NewGate(answer.GateConfig{
-		Catalog:     catalog,
-		Headers:     config.Headers,
-		LegacyReset: config.LegacyReset,
-		Logger:      config.Logger,
+		Catalog:      catalog,
+		Headers:      config.Headers,
+		LegacyReset:  config.LegacyReset,
+		DeniedStatus: config.DeniedStatus,
+		CORS:         config.CORS,
+		Logger:       config.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func newDecider(config Config) (decider, *ratelimit.Catalog, error) {
 		}
 		return &portDecider{port: config.Port, key: config.Pseudonym, deadline: deadline}, config.Catalog, nil
 	}
-	local, err := newLocalDecider(config.Local)
+	local, err := newLocalDecider(config.Local, config.Pseudonym)
 	if err != nil {
 		return nil, nil, ratelimit.Faults{{Field: "local", Problem: err.Error()}}
 	}
@@ -95,13 +97,13 @@ func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		next.ServeHTTP(w, r.WithContext(withExemption(ctx)))
 		return
 	case reject:
-		answer.NotFound("No route matches this request.").Write(w, r)
+		l.gate.Refuse(w, r, answer.NotFound("No route matches this request."))
 		return
 	case chargeable:
 	}
 	who, err := l.subject.Extract(r)
 	if err != nil {
-		subjectProblem(err).Write(w, r)
+		l.gate.Refuse(w, r, subjectProblem(err))
 		return
 	}
 	if decision, ok := l.gate.Admit(w, r, l.decider.decide(ctx, who, charge)); ok {

@@ -9,7 +9,8 @@
 //	{"policyId": "edge-default", "subject": "ip:192.0.2.1", "cost": 1, "deadlineMillis": 250}
 //
 // of which only the subject is required; its text is that of
-// [example.com/weir/shared-contract/pseudonym.ParseSubject]. A decision, allowed
+// [example.com/weir/shared-contract/pseudonym.ParseSubject], with the width of
+// IPv6 prefixes that [Config.Addressing] says. A decision, allowed
 // or denied, is answered 200. Everything else is a problem document, and nothing
 // is charged by a request that is refused.
 //

@@ -31,12 +31,12 @@ type document struct {
 	hasEvaluationID bool
 }
 
-// readDocument reads a document, or lists all its faults. It is stricter than
-// encoding/json, which takes members in any case and lets the last of two equal
-// ones win: a caller that misspells "cost" must not be charged as if it had said
-// nothing.
-func readDocument(text []byte) (document, []answer.DocumentError) {
-	r := reader{decoder: json.NewDecoder(bytes.NewReader(text))}
+// readDocument reads a document, whose subject is that of addressing, or lists
+// all its faults. It is stricter than encoding/json, which takes members in any
+// case and lets the last of two equal ones win: a caller that misspells "cost"
+// must not be charged as if it had said nothing.
+func readDocument(text []byte, addressing pseudonym.Addressing) (document, []answer.DocumentError) {
+	r := reader{decoder: json.NewDecoder(bytes.NewReader(text)), addressing: addressing}
 	if !utf8.Valid(text) {
 		r.fault("", "must be UTF-8")
 		return document{}, r.faults
@@ -58,9 +58,10 @@ func syntaxProblem(err error) string {
 }
 
 type reader struct {
-	decoder *json.Decoder
-	result  document
-	faults  []answer.DocumentError
+	decoder    *json.Decoder
+	addressing pseudonym.Addressing
+	result     document
+	faults     []answer.DocumentError
 }
 
 func (r *reader) fault(pointer, detail string) {
@@ -143,7 +144,7 @@ func (r *reader) subject(pointer string, value json.RawMessage) {
 	if !ok {
 		return
 	}
-	subject, err := pseudonym.ParseSubject(text)
+	subject, err := r.addressing.ParseSubject(text)
 	if err != nil {
 		r.fault(pointer, fmt.Sprintf("must have 1 to %d bytes", pseudonym.MaxSubjectBytes))
 		return

@@ -48,6 +48,9 @@ type Config struct {
 	Pseudonym *pseudonym.Key
 	// DefaultPolicy is the ID of the policy for callers that name none.
 	DefaultPolicy string
+	// Addressing is that of the edge too, so that an address is the same subject
+	// to both.
+	Addressing pseudonym.Addressing
 	// Deadline bounds an evaluation for callers that name no deadline. Not
 	// negative; zero means [DefaultDeadline].
 	Deadline time.Duration
@@ -59,6 +62,9 @@ func (c Config) check() error {
 	var faults ratelimit.Faults
 	if c.Deadline < 0 {
 		faults.Add("deadline", "is %v, must not be negative", c.Deadline)
+	}
+	if err := c.Addressing.Check(); err != nil {
+		faults.Add("ipv6-prefix", "%v", err)
 	}
 	if c.Port != nil && c.Pseudonym == nil {
 		faults.Add("pseudonym", "must be given")
@@ -116,7 +122,7 @@ func (h *handler) evaluate(w http.ResponseWriter, r *http.Request) {
 		unreadable(err).Write(w, r)
 		return
 	}
-	asked, faults := readDocument(text)
+	asked, faults := readDocument(text, h.config.Addressing)
 	if len(faults) > 0 {
 		answer.BadRequest("The request's document has faults.", faults...).Write(w, r)
 		return

@@ -15,7 +15,10 @@ import (
 	"time"
 
 	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/evaluation"
+	"example.com/weir/adapter-inbound-web/internal/openapitest"
+	"example.com/weir/adapter-inbound-web/subject"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -64,7 +67,13 @@ func newConfig(t testing.TB) (evaluation.Config, *ratelimittest.Recorder) {
 	return evaluation.Config{Port: port, Catalog: catalog, Pseudonym: newKey(t), DefaultPolicy: "edge-default"}, port
 }
 
-func newHandler(t testing.TB, config evaluation.Config) http.Handler {
+// newHandler also holds all responses against the API's document.
+func newHandler(t *testing.T, config evaluation.Config) http.Handler {
+	t.Helper()
+	return openapitest.Wrap(t, newBareHandler(t, config))
+}
+
+func newBareHandler(t testing.TB, config evaluation.Config) http.Handler {
 	t.Helper()
 	handler, err := evaluation.New(config)
 	if err != nil {
@@ -424,6 +433,40 @@ func TestEvaluationDigestsSubjects(t *testing.T) {
 	}
 }
 
+// Ensure that an address is the same subject here as at an edge with the same
+// width of IPv6 prefixes.
+func TestEvaluationAddressing(t *testing.T) {
+	for bits, prefix := range map[int]string{0: "2001:db8:0:1::/64", 56: "2001:db8::/56", 128: "2001:db8:0:1::7/128"} {
+		t.Run(prefix, func(t *testing.T) {
+			config, port := newConfig(t)
+			config.Addressing = pseudonym.Addressing{IPv6Bits: bits}
+			extractor, err := subject.New(subject.Config{Addressing: config.Addressing})
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit, err := edge.New(edge.Config{
+				Port: config.Port, Catalog: config.Catalog, Pseudonym: config.Pseudonym, DefaultPolicy: config.DefaultPolicy, Subject: extractor,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler := newHandler(t, config)
+			serve(handler, newPost(`{"subject":"ip:2001:db8:0:1::7"}`))
+			serve(handler, newPost(`{"subject":"ip:`+prefix+`"}`))
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = "[2001:db8:0:1::7]:4711"
+			serve(limit(http.NotFoundHandler()), r)
+			requests := port.Requests()
+			if len(requests) != 3 || requests[0].Subject() != requests[1].Subject() || requests[0].Subject() != requests[2].Subject() {
+				t.Errorf("got %v, want one subject three times", requests)
+			}
+		})
+	}
+	if _, err := evaluation.New(evaluation.Config{Addressing: pseudonym.Addressing{IPv6Bits: 129}}); err == nil || err.Error() != "ipv6-prefix: is 129, must be 32 to 128" {
+		t.Errorf("a width that is none: %v", err)
+	}
+}
+
 // Ensure that without a port requests are still checked, and then answered that
 // limiting is disabled.
 func TestEvaluationDisabled(t *testing.T) {
@@ -519,7 +562,7 @@ func FuzzEvaluation(f *testing.F) {
 	catalog := newCatalog(f)
 	var asked []ratelimit.Request
 	memory := ratelimittest.NewMemory(catalog, func() time.Time { return noon })
-	handler := newHandler(f, evaluation.Config{
+	handler := newBareHandler(f, evaluation.Config{
 		Port: portFunc(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 			asked = append(asked, request)
 			return memory.Evaluate(ctx, request)
@@ -564,7 +607,7 @@ func FuzzEvaluation(f *testing.F) {
 func BenchmarkEvaluation(b *testing.B) {
 	catalog := newCatalog(b)
 	policy, _ := catalog.Current().Policy("edge-default")
-	handler := newHandler(b, evaluation.Config{
+	handler := newBareHandler(b, evaluation.Config{
 		Port: ratelimittest.AlwaysAllows(policy), Catalog: catalog, Pseudonym: newKey(b), DefaultPolicy: "edge-default",
 	})
 	document := strings.NewReader(`{"subject":"ip:192.0.2.1","cost":2}`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/forwardauth"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -17,6 +18,9 @@ type Config struct {
 	Token string
 	// Evaluation serves all paths under /v1/. Nil means that there are none.
 	Evaluation http.Handler
+	// Authorize serves [forwardauth.Path] instead of Evaluation. Nil means that
+	// there is no such resource.
+	Authorize http.Handler
 	// Checks are what must pass for the process to be ready. None means that it
 	// always is, until [Handler.Drain].
 	Checks []Check
@@ -46,6 +50,7 @@ func (c Config) check() error {
 type Handler struct {
 	token      token
 	evaluation http.Handler
+	authorize  http.Handler
 	readiness  *readiness
 }
 
@@ -60,9 +65,14 @@ func New(config Config) (*Handler, error) {
 	if evaluation == nil {
 		evaluation = http.HandlerFunc(notFound)
 	}
+	authorize := config.Authorize
+	if authorize == nil {
+		authorize = http.HandlerFunc(notFound)
+	}
 	return &Handler{
 		token:      newToken(config.Token),
 		evaluation: evaluation,
+		authorize:  authorize,
 		readiness:  newReadiness(config.Checks, config.Logger),
 	}, nil
 }
@@ -93,6 +103,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reading(h.live).ServeHTTP(w, r)
 	case path == "/readyz":
 		reading(h.ready).ServeHTTP(w, r)
+	case path == "/openapi.yaml":
+		reading(describe).ServeHTTP(w, r)
+	case path == forwardauth.Path:
+		h.authorize.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/v1/"):
 		h.evaluation.ServeHTTP(w, r)
 	default:

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/evaluation"
+	"example.com/weir/adapter-inbound-web/internal/openapitest"
 	"example.com/weir/adapter-inbound-web/management"
 )
 
@@ -37,13 +40,30 @@ func serve(handler http.Handler, method, path, token string) *httptest.ResponseR
 	return w
 }
 
-func ready(handler http.Handler) *httptest.ResponseRecorder {
-	return serve(handler, http.MethodGet, "/readyz", "")
+// ask serves, and holds the response against the API's document.
+func ask(t *testing.T, handler http.Handler, method, path, token string) *httptest.ResponseRecorder {
+	t.Helper()
+	return serve(openapitest.Wrap(t, handler), method, path, token)
+}
+
+func ready(t *testing.T, handler http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
+	return ask(t, handler, http.MethodGet, "/readyz", "")
 }
 
 func passing(context.Context) error { return nil }
 
 var api = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "api "+r.URL.Path) })
+
+// newAPI is the decision API where limiting is disabled.
+func newAPI(t *testing.T) http.Handler {
+	t.Helper()
+	handler, err := evaluation.New(evaluation.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
 
 // Ensure that each path and method is answered as it should, with and without a
 // token.
@@ -59,8 +79,12 @@ func TestHandlerRoutes(t *testing.T) {
 		{"ready", "", "GET", "/readyz", "", 200, ""},
 		{"ready, HEAD", "", "HEAD", "/readyz", "", 200, ""},
 		{"ready, DELETE", "", "DELETE", "/readyz", "", 405, "GET, HEAD"},
-		{"evaluations", "", "POST", "/v1/evaluations", "", 200, ""},
+		{"evaluations", "", "POST", "/v1/evaluations", "", 415, ""}, // there is no content
 		{"policies", "", "GET", "/v1/policies", "", 200, ""},
+		{"policies, HEAD", "", "HEAD", "/v1/policies", "", 200, ""},
+		{"description", "", "GET", "/openapi.yaml", "", 200, ""},
+		{"description, HEAD", "", "HEAD", "/openapi.yaml", "", 200, ""},
+		{"description, PUT", "", "PUT", "/openapi.yaml", "", 405, "GET, HEAD"},
 		{"unknown", "", "GET", "/other", "", 404, ""},
 		{"root", "", "GET", "/", "", 404, ""},
 		{"no metrics yet", "", "GET", "/metrics", "", 404, ""},
@@ -74,13 +98,15 @@ func TestHandlerRoutes(t *testing.T) {
 		{"more than the token", "secret", "POST", "/v1/evaluations", "secrets", 401, ""},
 		{"unknown path without token", "secret", "GET", "/other", "", 401, ""},
 		{"open path spelt otherwise", "secret", "GET", "//livez", "", 401, ""},
-		{"right token", "secret", "POST", "/v1/evaluations", "secret", 200, ""},
+		{"no token for the description", "secret", "GET", "/openapi.yaml", "", 401, ""},
+		{"right token", "secret", "GET", "/v1/policies", "secret", 200, ""},
+		{"right token for the description", "secret", "GET", "/openapi.yaml", "secret", 200, ""},
 		{"unknown path with token", "secret", "GET", "/other", "secret", 404, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			handler := newHandler(t, management.Config{Token: test.token, Evaluation: api})
-			w := serve(handler, test.method, test.path, test.given)
+			handler := newHandler(t, management.Config{Token: test.token, Evaluation: newAPI(t)})
+			w := ask(t, handler, test.method, test.path, test.given)
 			if w.Code != test.status || w.Header().Get("Allow") != test.allow {
 				t.Errorf("got %d, Allow: %q, want %d, %q", w.Code, w.Header().Get("Allow"), test.status, test.allow)
 			}
@@ -94,9 +120,24 @@ func TestHandlerRoutes(t *testing.T) {
 	}
 }
 
+// Ensure that the description is the file that is kept, as what it is.
+func TestDescription(t *testing.T) {
+	want, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ask(t, newHandler(t, management.Config{}), http.MethodGet, "/openapi.yaml", "")
+	if got := w.Header().Get("Content-Type"); got != "application/yaml" || w.Header().Get("Content-Length") != fmt.Sprint(len(want)) {
+		t.Errorf("header is %v", w.Header())
+	}
+	if !bytes.Equal(w.Body.Bytes(), want) {
+		t.Error("it is another text")
+	}
+}
+
 // Ensure that there is no decision API unless there is one.
 func TestHandlerWithoutEvaluation(t *testing.T) {
-	if w := serve(newHandler(t, management.Config{}), http.MethodPost, "/v1/evaluations", ""); w.Code != http.StatusNotFound {
+	if w := ask(t, newHandler(t, management.Config{}), http.MethodPost, "/v1/evaluations", ""); w.Code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", w.Code)
 	}
 }
@@ -108,7 +149,7 @@ func TestReadinessNamesWhatIsMissing(t *testing.T) {
 		{Name: "fine", Probe: passing},
 		{Name: "programs", Probe: func(context.Context) error { return errors.New("not loaded") }},
 	}})
-	w := ready(handler)
+	w := ready(t, handler)
 	want := `{"status":"unready","missing":[{"name":"store","detail":"connection refused"},{"name":"programs","detail":"not loaded"}]}`
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 		t.Errorf("got %d %s, want 503 %s", w.Code, w.Body, want)
@@ -129,7 +170,7 @@ func TestReadinessIsShared(t *testing.T) {
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
-					if w := ready(handler); w.Code != http.StatusOK {
+					if w := ready(t, handler); w.Code != http.StatusOK {
 						t.Errorf("got %d, want 200", w.Code)
 					}
 				})
@@ -163,7 +204,7 @@ func TestReadinessDoesNotHang(t *testing.T) {
 			{Name: "second", Probe: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
 		}})
 		start := time.Now()
-		w := ready(handler)
+		w := ready(t, handler)
 		if took := time.Since(start); took != time.Second {
 			t.Errorf("took %v, want a second", took)
 		}
@@ -171,12 +212,12 @@ func TestReadinessDoesNotHang(t *testing.T) {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
 		time.Sleep(time.Second)
-		if w := ready(handler); w.Code != http.StatusServiceUnavailable || running.Load() != 1 {
+		if w := ready(t, handler); w.Code != http.StatusServiceUnavailable || running.Load() != 1 {
 			t.Errorf("got %d with %d checks running, want 503 and 1", w.Code, running.Load())
 		}
 		close(release)
 		time.Sleep(time.Second)
-		if w := ready(handler); !strings.Contains(w.Body.String(), `"missing":[{"name":"second"`) {
+		if w := ready(t, handler); !strings.Contains(w.Body.String(), `"missing":[{"name":"second"`) {
 			t.Errorf("got %s, want the second check alone", w.Body)
 		}
 	})
@@ -201,7 +242,7 @@ func TestReadinessOutlivesItsClient(t *testing.T) {
 		if w.Code != http.StatusServiceUnavailable {
 			t.Errorf("who gave up got %d, want 503", w.Code)
 		}
-		if w := ready(handler); w.Code != http.StatusOK {
+		if w := ready(t, handler); w.Code != http.StatusOK {
 			t.Errorf("who stayed got %d %s, want 200", w.Code, w.Body)
 		}
 	})
@@ -218,7 +259,7 @@ func TestDrain(t *testing.T) {
 		}}}})
 		want := `{"status":"unready","missing":[{"name":"shutting-down","detail":"the process is stopping"}]}`
 		check := func() {
-			if w := ready(handler); w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+			if w := ready(t, handler); w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 				t.Errorf("got %d %s, want 503 %s", w.Code, w.Body, want)
 			}
 		}
@@ -230,7 +271,7 @@ func TestDrain(t *testing.T) {
 		check()
 		close(release)
 		asking.Wait()
-		if w := serve(handler, http.MethodGet, "/livez", ""); w.Code != http.StatusOK {
+		if w := ask(t, handler, http.MethodGet, "/livez", ""); w.Code != http.StatusOK {
 			t.Errorf("/livez: got %d, want 200", w.Code)
 		}
 	})
@@ -246,7 +287,7 @@ func TestReadinessLogsChanges(t *testing.T) {
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		for _, fault = range []error{errors.New("refused"), errors.New("timeout"), nil, nil, errors.New("refused")} {
-			ready(handler)
+			ready(t, handler)
 			time.Sleep(time.Second)
 		}
 		got := strings.Count(log.String(), `msg="not ready"`)*10 + strings.Count(log.String(), "msg=ready")

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -38,11 +39,15 @@ type Config struct {
 	// Missing is [Reject], which is the default, or [UseClientIP]. It does not
 	// matter when Source is ClientIP.
 	Missing Missing
-	// TrustedProxies are the networks whose word about a client counts, in
-	// X-Forwarded-For and in the header of Source. With none, X-Forwarded-For is
-	// ignored, and the header of Source is believed from everybody, so clients
-	// choose their subject; see [Extractor.ChosenByClients].
+	// TrustedProxies are the networks whose word about a client counts, in the
+	// header of Forwarded and in that of Source. With none, the former is
+	// ignored, and the latter is believed from everybody, so clients choose their
+	// subject; see [Extractor.ChosenByClients].
 	TrustedProxies []netip.Prefix
+	// Forwarded is [XForwardedFor], which is the default, or [StandardForwarded].
+	Forwarded Forwarded
+	// Addressing says how wide an IPv6 prefix counts as one client.
+	Addressing pseudonym.Addressing
 }
 
 // unreadable are headers that net/http takes out of Request.Header, so that a
@@ -73,7 +78,7 @@ func (c Config) header() (string, error) {
 }
 
 // New returns an extractor, or the [ratelimit.Faults] of config: "source",
-// "missing" and "trusted-proxies[i]".
+// "missing", "forwarded", "ipv6-prefix" and "trusted-proxies[i]".
 func New(config Config) (*Extractor, error) {
 	var faults ratelimit.Faults
 	header, err := config.header()
@@ -84,6 +89,13 @@ func New(config Config) (*Extractor, error) {
 	case "", Reject, UseClientIP:
 	default:
 		faults.Add("missing", "is %q, must be %s or %s", string(config.Missing), Reject, UseClientIP)
+	}
+	hops, err := config.Forwarded.chain()
+	if err != nil {
+		faults.Add("forwarded", "%v", err)
+	}
+	if err := config.Addressing.Check(); err != nil {
+		faults.Add("ipv6-prefix", "%v", err)
 	}
 	proxies := make(trust, 0, len(config.TrustedProxies))
 	for i, given := range config.TrustedProxies {
@@ -97,7 +109,7 @@ func New(config Config) (*Extractor, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	e := &Extractor{proxies: proxies, header: header}
+	e := &Extractor{proxies: proxies, hops: hops, addressing: config.Addressing, header: header}
 	if header != "" && config.Missing != UseClientIP {
 		e.reject = &MissingError{Header: header}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -29,12 +30,18 @@ func TestNewRefuses(t *testing.T) {
 		{"a header that net/http hides", subject.Config{Source: "header:host"}, []string{"source"}},
 		{"the header that is logged", subject.Config{Source: "header:x-request-id"}, []string{"source"}},
 		{"an unknown answer to a missing header", subject.Config{Missing: "allow"}, []string{"missing"}},
+		{"an unknown list of hops", subject.Config{Forwarded: "x-real-ip"}, []string{"forwarded"}},
+		{"a list of hops in another case", subject.Config{Forwarded: "Forwarded"}, []string{"forwarded"}},
+		{"an IPv6 prefix too wide", subject.Config{Addressing: pseudonym.Addressing{IPv6Bits: 31}}, []string{"ipv6-prefix"}},
+		{"an IPv6 prefix too narrow", subject.Config{Addressing: pseudonym.Addressing{IPv6Bits: 129}}, []string{"ipv6-prefix"}},
 		{"the zero prefix", subject.Config{TrustedProxies: []netip.Prefix{{}}}, []string{"trusted-proxies[0]"}},
 		{"a prefix wider than IPv4", subject.Config{TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::ffff:0:0/90"),
 		}}, []string{"trusted-proxies[1]"}},
-		{"all at once", subject.Config{Source: "x", Missing: "y", TrustedProxies: []netip.Prefix{{}, {}}},
-			[]string{"source", "missing", "trusted-proxies[0]", "trusted-proxies[1]"}},
+		{"all at once", subject.Config{
+			Source: "x", Missing: "y", Forwarded: "z", TrustedProxies: []netip.Prefix{{}, {}}, Addressing: pseudonym.Addressing{IPv6Bits: -1},
+		},
+			[]string{"source", "missing", "forwarded", "ipv6-prefix", "trusted-proxies[0]", "trusted-proxies[1]"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

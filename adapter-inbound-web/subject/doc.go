@@ -23,10 +23,20 @@
 // The walk stops at the last good address when the next one cannot be read, and
 // after [MaxHops] of them. It never jumps over what it cannot read.
 //
-// An address counts as package pseudonym counts it: IPv4 by itself, IPv6 by its
-// /64. Clients behind a translator that maps IPv4 into one IPv6 /96, such as
-// 64:ff9b::/96, hence share one subject; let such a translator be a trusted
-// proxy that sends X-Forwarded-For, or use a header as the source.
+// Where proxies write the header Forwarded (RFC 7239) instead, [Config.Forwarded]
+// says so, and the same walk goes over its parameters for. Only the header that
+// is configured is read: proxies leave the other as the client wrote it. A hop
+// that is "unknown" or obfuscated cannot be read, so the walk stops before it.
+//
+// # What one client is
+//
+// An IPv4 address counts by itself, an IPv6 address by its prefix of the width
+// in [Config.Addressing], a /64 unless it says otherwise.
+//
+// Clients behind a translator that maps IPv4 into one IPv6 /96 (NAT64), such as
+// 64:ff9b::/96, hence share one subject. There are three ways out: a width of
+// 128, if other clients cannot change their address at will; the translator as a
+// trusted proxy that names its clients; a header as the source.
 //
 // Neither subjects nor their addresses stand in the errors of this package.
 package subject

@@ -11,9 +11,13 @@ import (
 // concurrent use. [New] makes one; the zero Extractor takes the address of the
 // connection's peer.
 type Extractor struct {
-	proxies trust
-	header  string        // canonical; empty: the client's address
-	reject  *MissingError // nil: the client's address stands in
+	proxies    trust
+	hops       chain
+	addressing pseudonym.Addressing
+	header     string        // canonical; empty: the client's address
+	reject     *MissingError // nil: the client's address stands in
+	// trustsPeers: every peer is a trusted proxy.
+	trustsPeers bool
 }
 
 // ChosenByClients reports whether a client can choose its subject at will, and
@@ -54,14 +58,14 @@ func (e *Extractor) believesHeader(r *http.Request) bool {
 	if len(e.proxies) == 0 {
 		return true
 	}
-	peer, ok := parseHop(r.RemoteAddr)
-	return ok && e.proxies.includes(peer)
+	peer, ok := e.peer(r)
+	return ok && peer.trusted
 }
 
 func (e *Extractor) clientIP(r *http.Request) (pseudonym.Subject, error) {
-	peer, ok := parseHop(r.RemoteAddr)
+	peer, ok := e.peer(r)
 	if !ok {
 		return pseudonym.Subject{}, ErrNoAddress
 	}
-	return pseudonym.IP(e.proxies.client(peer, r.Header[forwardedFor]))
+	return e.addressing.IP(e.hops.client(e.proxies, peer, r.Header[e.hops.field]))
 }

@@ -173,14 +173,63 @@ func TestClientIP(t *testing.T) {
 
 // Ensure that other headers that proxies write have no say.
 func TestClientIPReadsOneHeaderOnly(t *testing.T) {
-	extractor := newExtractor(t, subject.Config{Source: subject.ClientIP, TrustedProxies: proxies(t, "10.0.0.0/8")})
-	header := http.Header{}
-	for _, name := range []string{"X-Real-Ip", "Forwarded", "True-Client-Ip", "Cf-Connecting-Ip", "X-Forwarded", "Via"} {
-		header.Set(name, "for=192.0.2.1")
+	for forwarded, read := range map[subject.Forwarded]string{
+		"": "X-Forwarded-For", subject.XForwardedFor: "X-Forwarded-For", subject.StandardForwarded: "Forwarded",
+	} {
+		t.Run(string(forwarded), func(t *testing.T) {
+			extractor := newExtractor(t, subject.Config{
+				Source: subject.ClientIP, Forwarded: forwarded, TrustedProxies: proxies(t, "10.0.0.0/8"),
+			})
+			header := http.Header{}
+			for _, name := range []string{
+				"Forwarded", "X-Forwarded-For", "X-Real-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Forwarded", "Via",
+			} {
+				for _, value := range []string{"192.0.2.1", "for=192.0.2.1"} {
+					if name != read {
+						header.Add(name, value)
+					}
+				}
+			}
+			got, err := extractor.Extract(request("10.0.0.1:5000", header))
+			if err != nil || got != ip(t, "10.0.0.1") {
+				t.Errorf("got %#v, %v, want the peer", got, err)
+			}
+		})
 	}
-	got, err := extractor.Extract(request("10.0.0.1:5000", header))
-	if err != nil || got != ip(t, "10.0.0.1") {
-		t.Errorf("got %#v, %v, want the peer", got, err)
+}
+
+// Ensure that a client that writes the header which its proxy does not write
+// changes nothing, whichever of the two it is, and that a header in the form of
+// the other names nobody.
+func TestBothForwardedHeaders(t *testing.T) {
+	const client, invented = "203.0.113.9", "192.0.2.1"
+	tests := []struct {
+		name      string
+		forwarded subject.Forwarded
+		header    http.Header
+		want      string
+	}{
+		{"X-Forwarded-For is read", subject.XForwardedFor,
+			http.Header{"X-Forwarded-For": {client}, "Forwarded": {"for=" + invented}}, client},
+		{"Forwarded is read", subject.StandardForwarded,
+			http.Header{"X-Forwarded-For": {invented}, "Forwarded": {"for=" + client}}, client},
+		{"X-Forwarded-For cannot be read", subject.XForwardedFor,
+			http.Header{"X-Forwarded-For": {"unknown"}, "Forwarded": {"for=" + invented}}, "10.0.0.1"},
+		{"Forwarded cannot be read", subject.StandardForwarded,
+			http.Header{"X-Forwarded-For": {invented}, "Forwarded": {"for=unknown"}}, "10.0.0.1"},
+		{"X-Forwarded-For in the form of Forwarded", subject.XForwardedFor,
+			http.Header{"X-Forwarded-For": {"for=" + invented}}, "10.0.0.1"},
+		{"Forwarded in the form of X-Forwarded-For", subject.StandardForwarded,
+			http.Header{"Forwarded": {invented}}, "10.0.0.1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			extractor := newExtractor(t, subject.Config{Forwarded: test.forwarded, TrustedProxies: proxies(t, "10.0.0.0/8")})
+			got, err := extractor.Extract(request("10.0.0.1:5000", test.header))
+			if err != nil || got != ip(t, test.want) {
+				t.Errorf("got %#v, %v, want that of %s", got, err, test.want)
+			}
+		})
 	}
 }
 
@@ -241,8 +290,40 @@ func TestIPv6Networks(t *testing.T) {
 	}
 }
 
+// Ensure that the width of the prefix that counts as one client is that of the
+// configuration, for peers and for hops.
+func TestIPv6PrefixWidth(t *testing.T) {
+	for bits, want := range map[int]int{0: 4, 32: 1, 48: 1, 56: 2, 63: 3, 64: 4, 127: 8, 128: 16} {
+		t.Run(fmt.Sprint(bits), func(t *testing.T) {
+			extractor := newExtractor(t, subject.Config{
+				TrustedProxies: proxies(t, "10.0.0.1"),
+				Addressing:     pseudonym.Addressing{IPv6Bits: bits},
+			})
+			subjects := make(map[pseudonym.Subject]bool)
+			for _, network := range []int{0, 1, 2, 0x100} {
+				for host := range 4 {
+					address := fmt.Sprintf("2001:db8:0:%x::%x", network, host)
+					peer, err := extractor.Extract(request("["+address+"]:5000", nil))
+					if err != nil {
+						t.Fatal(err)
+					}
+					hop, err := extractor.Extract(request("10.0.0.1:5000", http.Header{"X-Forwarded-For": {address}}))
+					if err != nil || hop != peer {
+						t.Errorf("%s is another client as a hop: %v", address, err)
+					}
+					subjects[peer] = true
+				}
+			}
+			if len(subjects) != want {
+				t.Errorf("%d subjects, want %d", len(subjects), want)
+			}
+		})
+	}
+}
+
 // Ensure that clients behind an IPv4-IPv6 translator share a subject unless the
-// translator is a trusted proxy, as the package comment says.
+// translator is a trusted proxy or the width tells them apart, as the package
+// comment says.
 func TestTranslatedClients(t *testing.T) {
 	const one, other = "[64:ff9b::808:808]:5000", "[64:ff9b::909:909]:5000"
 	direct := newExtractor(t, subject.Config{})
@@ -254,6 +335,12 @@ func TestTranslatedClients(t *testing.T) {
 	proxied := newExtractor(t, subject.Config{TrustedProxies: proxies(t, "64:ff9b::/96")})
 	a, errA = proxied.Extract(request(one, http.Header{"X-Forwarded-For": {"8.8.8.8"}}))
 	b, errB = proxied.Extract(request(other, http.Header{"X-Forwarded-For": {"9.9.9.9"}}))
+	if errA != nil || errB != nil || a == b {
+		t.Errorf("got %#v, %v and %#v, %v, want two subjects", a, errA, b, errB)
+	}
+	narrow := newExtractor(t, subject.Config{Addressing: pseudonym.Addressing{IPv6Bits: 128}})
+	a, errA = narrow.Extract(request(one, nil))
+	b, errB = narrow.Extract(request(other, nil))
 	if errA != nil || errB != nil || a == b {
 		t.Errorf("got %#v, %v and %#v, %v, want two subjects", a, errA, b, errB)
 	}
@@ -452,7 +539,11 @@ func TestErrorsNameNobody(t *testing.T) {
 // Ensure that the extractor adds no allocation of its own to that of the
 // subject's text.
 func TestExtractAllocations(t *testing.T) {
-	header := http.Header{"X-Forwarded-For": {"203.0.113.9, 10.0.0.2"}, "X-Api-Key": {"abc"}}
+	header := http.Header{
+		"X-Forwarded-For": {"203.0.113.9, 10.0.0.2"},
+		"Forwarded":       {`for="203.0.113.9:4711";proto=https, for=10.0.0.2`},
+		"X-Api-Key":       {"abc"},
+	}
 	tests := []struct {
 		name   string
 		config subject.Config
@@ -462,6 +553,9 @@ func TestExtractAllocations(t *testing.T) {
 		{"no proxies", subject.Config{}, "203.0.113.9:5000", 1},
 		{"untrusted peer", subject.Config{TrustedProxies: proxies(t, "10.0.0.0/8")}, "203.0.113.9:5000", 1},
 		{"trusted peer", subject.Config{TrustedProxies: proxies(t, "10.0.0.0/8")}, "10.0.0.1:5000", 1},
+		{"trusted peer, Forwarded", subject.Config{
+			TrustedProxies: proxies(t, "10.0.0.0/8"), Forwarded: subject.StandardForwarded,
+		}, "10.0.0.1:5000", 1},
 		{"header", subject.Config{Source: "header:X-Api-Key"}, "203.0.113.9:5000", 0},
 		{"missing header", subject.Config{Source: "header:X-Tenant"}, "203.0.113.9:5000", 0},
 	}

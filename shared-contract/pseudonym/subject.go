@@ -1,18 +1,13 @@
 package pseudonym
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/textproto"
-	"strings"
 )
 
 // MaxSubjectBytes bounds a subject's value.
 const MaxSubjectBytes = 1024
-
-// networkBits is the width of the IPv6 prefix that counts as one client.
-const networkBits = 64
 
 // Kinds of [Subject].
 const (
@@ -31,21 +26,9 @@ type Subject struct {
 
 // IP is the subject of a network address: an IPv4 address by itself, an IPv6
 // address by its /64, which is what one client usually holds. An IPv4-mapped
-// IPv6 address is the IPv4 address. The zero Addr is an error.
-func IP(addr netip.Addr) (Subject, error) {
-	if !addr.IsValid() {
-		return Subject{}, errors.New("not an IP address")
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return Subject{kind: kindIP, value: addr.String()}, nil
-	}
-	return ipNetwork(netip.PrefixFrom(addr, networkBits)), nil
-}
-
-func ipNetwork(prefix netip.Prefix) Subject {
-	return Subject{kind: kindIP, value: prefix.Masked().String()}
-}
+// IPv6 address is the IPv4 address. The zero Addr is an error. For another width
+// than /64 see [Addressing].
+func IP(addr netip.Addr) (Subject, error) { return Addressing{}.IP(addr) }
 
 // Header is the subject that the request header name identifies by value. The
 // name is canonicalised; the value is taken as it is, 1 to [MaxSubjectBytes]
@@ -64,25 +47,9 @@ func Header(name, value string) (Subject, error) {
 //	ip:2001:db8::/64      the same network, written out
 //	header:X-Api-Key:abc  the subject of Header("X-Api-Key", "abc")
 //	anything else         a subject of its own, by its whole text
-func ParseSubject(text string) (Subject, error) {
-	if err := checkLength(text); err != nil {
-		return Subject{}, err
-	}
-	if rest, ok := strings.CutPrefix(text, "ip:"); ok {
-		if addr, err := netip.ParseAddr(rest); err == nil {
-			return IP(addr)
-		}
-		if prefix, err := netip.ParsePrefix(rest); err == nil && prefix.Bits() == networkBits && prefix.Addr().Is6() {
-			return ipNetwork(prefix), nil
-		}
-	}
-	if rest, ok := strings.CutPrefix(text, "header:"); ok {
-		if name, value, ok := strings.Cut(rest, ":"); ok && name != "" && value != "" {
-			return Header(name, value)
-		}
-	}
-	return Subject{kind: kindAPI, value: text}, nil
-}
+//
+// For another width than /64 see [Addressing].
+func ParseSubject(text string) (Subject, error) { return Addressing{}.ParseSubject(text) }
 
 // String names the kind of s and hides who it is, so that a subject in a log
 // line gives nobody away.

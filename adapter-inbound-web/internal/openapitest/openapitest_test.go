@@ -1,0 +1,138 @@
+package openapitest_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/weir/adapter-inbound-web/internal/openapitest"
+)
+
+const (
+	decided   = `{"outcome":"evaluated","decision":{"allowed":true,"policyId":"edge-default","policyRevision":3,"algorithm":"fixed-window","limit":100,"remaining":99,"retryAfterMillis":0,"resetAt":"2026-05-23T12:01:00.000Z","source":"MEMORY","certainty":"CERTAIN"}}`
+	notFound  = `{"type":"about:blank","title":"Not Found","status":404,"detail":"There is no such policy.","correlationId":"1"}`
+	undecided = `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"","violated-policies":["a"],"outcome":"unavailable","category":"saturated","policyId":"a","retryAfterMillis":0,"correlationId":"1"}`
+	asked     = `{"subject":"ip:192.0.2.1"}`
+)
+
+// exchange is a request and what it is answered.
+type exchange struct {
+	method, path, content string
+	status                int
+	header                string // "Name: value" lines
+	body                  string
+}
+
+const (
+	jsonHeader    = "Content-Type: application/json\nCache-Control: no-store"
+	problemHeader = "Content-Type: application/problem+json\nCache-Control: no-store\nX-Request-Id: 1"
+)
+
+func (e exchange) check(d *openapitest.Document) error {
+	r := httptest.NewRequest(e.method, e.path, strings.NewReader(e.content))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	for line := range strings.Lines(e.header) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(e.status)
+	w.WriteString(e.body)
+	return d.Check(r, []byte(e.content), w.Result())
+}
+
+// Ensure that what a response has and the document does not is caught, and what
+// it lacks, planted one at a time into exchanges that are described.
+func TestCheckCatchesPlantedFaults(t *testing.T) {
+	document, err := openapitest.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	success := exchange{http.MethodPost, "/v1/evaluations", asked, 200, jsonHeader, decided}
+	problem := exchange{http.MethodPost, "/v1/evaluations", asked, 404, problemHeader, notFound}
+	failure := exchange{http.MethodPost, "/v1/evaluations", asked, 503, problemHeader + "\nRetry-After: 1", undecided}
+	unknown := exchange{http.MethodGet, "/other", "", 404, problemHeader, notFound}
+	method := exchange{http.MethodDelete, "/v1/policies", "", 405, problemHeader + "\nAllow: GET, HEAD", strings.ReplaceAll(notFound, "404", "405")}
+	tests := []struct {
+		name   string
+		from   exchange
+		change func(*exchange)
+		want   string // a part of the fault; empty for none
+	}{
+		{"success", success, func(*exchange) {}, ""},
+		{"problem", problem, func(*exchange) {}, ""},
+		{"failure", failure, func(*exchange) {}, ""},
+		{"unknown path", unknown, func(*exchange) {}, ""},
+		{"method that is not allowed", method, func(*exchange) {}, ""},
+
+		{"a field more", success, func(e *exchange) { e.body = strings.Replace(decided, `{`, `{"node":1,`, 1) }, "node"},
+		{"a field more, within", success, func(e *exchange) { e.body = strings.Replace(decided, `"limit"`, `"burst":1,"limit"`, 1) }, "burst"},
+		{"a field more of a problem", problem, func(e *exchange) { e.body = strings.Replace(notFound, `{`, `{"hint":"",`, 1) }, "hint"},
+		{"a field less", success, func(e *exchange) { e.body = strings.Replace(decided, `"limit":100,`, ``, 1) }, "limit"},
+		{"another type", success, func(e *exchange) { e.body = strings.Replace(decided, `:99`, `:"99"`, 1) }, "remaining"},
+		{"another form", success, func(e *exchange) { e.body = strings.Replace(decided, `00.000Z`, `00Z`, 1) }, "resetAt"},
+		{"another category", failure, func(e *exchange) { e.body = strings.Replace(undecided, `saturated`, `busy`, 1) }, "category"},
+		{"another outcome", failure, func(e *exchange) { e.body = strings.Replace(undecided, `unavailable`, `denied`, 1) }, "outcome"},
+		{"a failure's field on a problem", problem, func(e *exchange) { e.body = strings.Replace(notFound, `{`, `{"outcome":"unavailable",`, 1) }, "outcome"},
+		{"no JSON", success, func(e *exchange) { e.body = "decided" }, "not described"},
+
+		{"another status", success, func(e *exchange) { e.status = 202 }, "202"},
+		{"another status of a problem", problem, func(e *exchange) { e.status = 409 }, "409"},
+		{"another media type", problem, func(e *exchange) { e.header = strings.Replace(problemHeader, "problem+json", "json", 1) }, "application/json"},
+		{"a header field less", problem, func(e *exchange) { e.header = strings.Replace(problemHeader, "X-Request-Id: 1", "", 1) }, "X-Request-Id"},
+		{"a cached answer", success, func(e *exchange) { e.header = "Content-Type: application/json" }, "Cache-Control"},
+
+		{"a field of the request", success, func(e *exchange) { e.content = `{"subject":"a","burst":1}` }, "burst"},
+		{"a field of a refused request", problem, func(e *exchange) { e.content = `{"subject":"a","burst":1}` }, ""},
+		{"a path that exists", unknown, func(e *exchange) { e.status, e.header, e.body = 200, jsonHeader, `{}` }, "/other"},
+		{"a method that is allowed", method, func(e *exchange) { e.status, e.header, e.body = 200, jsonHeader, `{}` }, "DELETE"},
+		{"a method that is said to be allowed", method, func(e *exchange) { e.header = problemHeader + "\nAllow: DELETE, GET" }, "DELETE"},
+		{"a field of an unknown path", unknown, func(e *exchange) { e.body = strings.Replace(notFound, `{`, `{"path":"",`, 1) }, "path"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := test.from
+			test.change(&e)
+			err := e.check(document)
+			if test.want == "" && err != nil {
+				t.Errorf("unexpected: %v", err)
+			}
+			if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want a fault with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// Ensure that a document that is not valid is refused.
+func TestParseRefuses(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "management", "openapi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openapitest.Parse(text); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][2]string{
+		"no title":          {"  title: Weir\n", ""},
+		"a member too many": {"  title: Weir\n", "  title: Weir\n  headline: Weir\n"},
+		"another version":   {"openapi: 3.1.1", "openapi: 2.1.1"},
+		"a place of no use": {"in: query", "in: body"},
+		"a dead reference":  {"schemas/Evaluated\"", "schemas/Nothing\""},
+		"no YAML":           {"info:", "info: {"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			planted := bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
+			if bytes.Equal(planted, text) {
+				t.Fatalf("nothing planted: %q does not occur", change[0])
+			}
+			if _, err := openapitest.Parse(planted); err == nil {
+				t.Error("it was accepted")
+			}
+		})
+	}
+}
