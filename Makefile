@@ -19,7 +19,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## Print this list.
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Run the service with its defaults: no Redis, the local limiter.
@@ -79,6 +79,14 @@ fuzz: ## Fuzz every target for FUZZTIME each.
 .PHONY: images
 images: ## Pull or build the container images of the servers that tests run against.
 	scripts/images
+
+.PHONY: release-check
+release-check: ## Show that VERSION=v0.1.0 would work for others, from its tags alone.
+	@scripts/release-check '$(VERSION)'
+
+.PHONY: adopt
+adopt: ## Copy the tree under a name of your own: MODULE=github.com/acme/gate NAME=gate [DIR=../gate].
+	@scripts/adopt '$(MODULE)' '$(NAME)' '$(DIR)'
 
 .PHONY: clean
 clean: ## Remove the containers that killed tests have left.

@@ -16,6 +16,7 @@ var architecture = rules{
 		{"adapter-inbound-web", "HTTP, towards the ports"},
 		{"adapter-outbound-cache-redis", "the ports, over Redis"},
 		{"app-bootstrap", "the only module that sees everything"},
+		{"examples", "programs of others, that use the modules as a library"},
 	},
 
 	permissions: []permission{
@@ -34,6 +35,20 @@ var architecture = rules{
 		{"app-bootstrap", "example.com/weir/adapter-outbound-cache-redis", everywhere,
 			"it connects ports with adapters"},
 
+		// Examples import what their readers would, and nothing of the bootstrap.
+		{"examples", "example.com/weir/shared-contract", everywhere,
+			"an application that asks the port speaks the contract"},
+		{"examples/nethttp", "example.com/weir/adapter-inbound-web", everywhere,
+			"it is about the middleware"},
+		{"examples/nethttp", "example.com/weir/adapter-outbound-cache-redis/redislimit", everywhere,
+			"it is about the middleware over Redis"},
+		{"examples/chi", "example.com/weir/adapter-inbound-web/edge", everywhere,
+			"it is about the middleware"},
+		{"examples/chi", "example.com/weir/adapter-outbound-cache-redis/redislimit", everywhere,
+			"it is about the middleware over Redis"},
+		{"examples/chi", "github.com/go-chi/chi/v5", everywhere,
+			"it is about the middleware in this router"},
+
 		// Redis.
 		{"adapter-outbound-cache-redis", "github.com/redis/go-redis/v9", everywhere,
 			"the client stays in the adapter that is about Redis"},
@@ -49,8 +64,15 @@ var architecture = rules{
 			"RateLimit fields are structured fields (RFC 9651)"},
 		{"adapter-inbound-web/subject", "golang.org/x/net/http/httpguts", everywhere,
 			"the grammar of header names is not ours to write again"},
+		{"adapter-inbound-web/forwardauth", "golang.org/x/net/http/httpguts", everywhere,
+			"nor are those of methods and hosts"},
+		{"adapter-inbound-web/gateway", "golang.org/x/net/websocket", testsOnly,
+			"that WebSockets pass is shown with a client and a server of others"},
 		{"adapter-inbound-web/management", "golang.org/x/sync/singleflight", everywhere,
 			"many probes at once are one check"},
+
+		{"adapter-inbound-web/internal/openapitest", "github.com/getkin/kin-openapi", testsOnly,
+			"live responses are held against the API's document, which is OpenAPI 3.1"},
 
 		// Bootstrap: the only place for frameworks.
 		{"app-bootstrap/bootstrap", "go.uber.org/fx", everywhere,
@@ -69,8 +91,8 @@ var architecture = rules{
 
 	reservations: []reservation{
 		{"example.com/weir/adapter-inbound-web/locallimit",
-			[]string{"adapter-inbound-web/edge", "app-bootstrap"},
-			"the local limiter is a compatibility path: its types cross into no other package than the one that decides by it and the one that configures it"},
+			[]string{"adapter-inbound-web/edge", "app-bootstrap", "examples/nethttp"},
+			"the local limiter is a compatibility path: its types cross into no other package than the one that decides by it and those that configure it"},
 	},
 
 	prohibitions: []prohibition{
@@ -84,6 +106,10 @@ var architecture = rules{
 			"the module hands out programs; it talks to nobody"},
 		{"adapter-outbound-cache-redis", "net/http",
 			"it knows nothing of who asks"},
+		{"examples/usecase", "net/http",
+			"a use case knows nothing of who asks"},
+		{"examples/usecase", "database/sql",
+			"a use case says what it needs of a database, and an adapter how that is done"},
 	},
 
 	vocabularies: []vocabulary{

@@ -1,0 +1,8 @@
+// Package examples holds small programs that use Weir as a library, and
+// configurations to start from. Each program is complete and meant to be copied:
+//
+//   - nethttp: the middleware in front of a plain net/http application
+//   - chi: the same in a chi router, with a policy per route
+//   - usecase: a use case that asks the port itself, before it opens a database
+//     transaction
+package examples
