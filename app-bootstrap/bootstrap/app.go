@@ -25,6 +25,7 @@ type App struct {
 	logger *slog.Logger
 
 	public     publicServer
+	authorize  authorizeServer
 	management managementServer
 	// failures receives the error of a listener that ended by itself.
 	failures chan error
@@ -40,10 +41,10 @@ func New(cfg config.Config, logger *slog.Logger) (*App, error) {
 
 // newApp adds further parts to those of the configuration.
 func newApp(cfg config.Config, logger *slog.Logger, further ...fx.Option) (*App, error) {
-	app := &App{config: cfg, logger: logger, failures: make(chan error, 2)}
+	app := &App{config: cfg, logger: logger, failures: make(chan error, 3)}
 	app.parts = fx.New(
 		assembly(cfg, logger, app.failures),
-		fx.Populate(&app.public, &app.management),
+		fx.Populate(&app.public, &app.authorize, &app.management),
 		fx.Options(further...),
 	)
 	if err := app.parts.Err(); err != nil {
@@ -81,12 +82,16 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.parts.Start(ctx); err != nil {
 		return fmt.Errorf("cannot start: %w", err)
 	}
-	a.logger.Info("weir is running",
+	running := []any{
 		"address", a.public.Addr(),
 		"managementAddress", a.management.Addr(),
 		"limits", mode(a.config.RateLimit),
 		"policies", len(a.config.RateLimit.Policies.Policies()),
-	)
+	}
+	if a.authorize.server != nil {
+		running = append(running, "authorizeAddress", a.authorize.Addr())
+	}
+	a.logger.Info("weir is running", running...)
 	return nil
 }
 

@@ -15,6 +15,7 @@ func assembly(cfg config.Config, logger *slog.Logger, failures chan<- error) fx.
 		fx.Supply(cfg, logger, failureReport(failures)),
 		fx.WithLogger(newEventLog),
 		limiting(cfg),
+		forwarding(cfg),
 		web(),
 	)
 }

@@ -6,7 +6,7 @@
 // limiting is disabled its module does not exist: nothing of it is constructed,
 // connected or running.
 //
-//	start  store, management listener, public listener
-//	stop   readiness is withdrawn, the public listener drains, the management
-//	       listener closes, the store closes
+//	start  store, management listener, listener for proxies, public listener
+//	stop   readiness is withdrawn, the public listener drains, the other two
+//	       close, the store closes
 package bootstrap

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/management"
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
@@ -18,7 +19,8 @@ import (
 // prepareTimeout bounds how long a start waits for the store.
 const prepareTimeout = 5 * time.Second
 
-// limits is who decides. Either local is set, or everything else is.
+// limits is who decides: either local, or port by catalog. pseudonym is always
+// set, so that all who ask for one subject charge one quota.
 type limits struct {
 	local *locallimit.Limiter
 
@@ -45,7 +47,11 @@ func newLocalLimits(cfg config.Config) (limits, error) {
 	if err != nil {
 		return limits{}, err
 	}
-	return limits{local: limiter}, nil
+	key, err := edge.EphemeralKey()
+	if err != nil {
+		return limits{}, err
+	}
+	return limits{local: limiter, pseudonym: key}, nil
 }
 
 func distributedLimiting() fx.Option {

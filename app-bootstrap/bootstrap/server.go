@@ -45,9 +45,21 @@ type serverConfig struct {
 	address string
 	handler http.Handler
 	// drain is how long running requests may take to end.
-	drain    time.Duration
+	drain time.Duration
+	// certificate proves who the listener is; nil means that it speaks in clear.
+	certificate *certificate
+	// h2c lets a listener that speaks in clear take HTTP/2 too.
+	h2c      bool
 	logger   *slog.Logger
 	failures failureReport
+}
+
+func (c serverConfig) protocols() *http.Protocols {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true) // over TLS
+	protocols.SetUnencryptedHTTP2(c.h2c)
+	return protocols
 }
 
 // server is one listener and what answers on it.
@@ -56,13 +68,20 @@ type server struct {
 	http     *http.Server
 	listener net.Listener
 	served   chan struct{}
+	// cut ends what http does not know of any more: upgraded connections.
+	cut context.CancelFunc
 }
 
 func newServer(config serverConfig) *server {
+	connections, cut := context.WithCancel(context.Background())
 	return &server{
 		config: config,
 		served: make(chan struct{}),
+		cut:    cut,
 		http: &http.Server{
+			BaseContext:       func(net.Listener) context.Context { return connections },
+			Protocols:         config.protocols(),
+			TLSConfig:         config.certificate.config(),
 			Handler:           config.handler,
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
@@ -93,15 +112,24 @@ func (s *server) start(ctx context.Context) error {
 	s.listener = listener
 	go func() {
 		defer close(s.served)
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.config.failures <- fmt.Errorf("%s: %w", s.config.key, err)
 		}
 	}()
 	return nil
 }
 
+func (s *server) serve(listener net.Listener) error {
+	if s.config.certificate == nil {
+		return s.http.Serve(listener)
+	}
+	return s.http.ServeTLS(listener, "", "")
+}
+
 // stop lets running requests end, and cuts those that do not end in time.
+// Upgraded connections, which have no end, are cut once all requests have ended.
 func (s *server) stop(ctx context.Context) error {
+	defer s.cut()
 	if s.listener == nil {
 		return nil
 	}

@@ -10,19 +10,24 @@ import (
 
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/evaluation"
-	"example.com/weir/adapter-inbound-web/gateway"
+	"example.com/weir/adapter-inbound-web/forwardauth"
 	"example.com/weir/adapter-inbound-web/management"
 	"example.com/weir/adapter-inbound-web/subject"
 	"example.com/weir/app-bootstrap/config"
 )
 
-// managementDrain is how long requests to the management listener may take to
-// end. All of them are short.
+// managementDrain is how long requests to the listeners that are not public may
+// take to end. All of them are short.
 const managementDrain = 2 * time.Second
 
 type (
 	publicServer     struct{ *server }
 	managementServer struct{ *server }
+	// authorizeServer has no server where no address is configured for it.
+	authorizeServer struct{ *server }
+
+	// authorizer answers proxies that ask whether a request may pass.
+	authorizer http.Handler
 )
 
 func web() fx.Option {
@@ -30,10 +35,13 @@ func web() fx.Option {
 		fx.Provide(
 			fx.Private,
 			newExtractor,
+			newEdgeConfig,
+			newAuthorizer,
 			newManagementHandler,
 		),
 		fx.Provide(
 			newPublicServer,
+			newAuthorizeServer,
 			newManagementServer,
 		),
 		fx.Invoke(serve),
@@ -59,8 +67,10 @@ func whyChosen(cfg subject.Config) string {
 	return "a prefix of length 0 makes everybody a trusted proxy"
 }
 
-func newPublicServer(cfg config.Config, limits limits, extractor *subject.Extractor, logger *slog.Logger, failures failureReport) (publicServer, error) {
-	limited, err := edge.New(edge.Config{
+// newEdgeConfig is that of the public listener, and of proxies that ask: both
+// charge the same quotas.
+func newEdgeConfig(cfg config.Config, limits limits, extractor *subject.Extractor, logger *slog.Logger) edge.Config {
+	return edge.Config{
 		Port:          limits.port,
 		Local:         limits.local,
 		Catalog:       limits.catalog,
@@ -73,29 +83,57 @@ func newPublicServer(cfg config.Config, limits limits, extractor *subject.Extrac
 		Deadline:      cfg.Web.EvaluationDeadline,
 		Headers:       cfg.Web.Headers,
 		LegacyReset:   cfg.Web.LegacyReset,
+		CORS:          cfg.Web.CORS,
 		Logger:        logger,
-	})
+	}
+}
+
+func newAuthorizer(edgeConfig edge.Config) (authorizer, error) { return forwardauth.New(edgeConfig) }
+
+func newPublicServer(cfg config.Config, edgeConfig edge.Config, next application, logger *slog.Logger, failures failureReport) (publicServer, error) {
+	limited, err := edge.New(edgeConfig)
+	if err != nil {
+		return publicServer{}, err
+	}
+	pair, err := newCertificate(cfg.Web.TLS, logger)
 	if err != nil {
 		return publicServer{}, err
 	}
 	return publicServer{newServer(serverConfig{
-		key:      "app.web.address",
-		address:  cfg.Web.Address,
-		handler:  limited(gateway.Resource()),
-		drain:    cfg.Web.Shutdown.Drain,
+		key:         "app.web.address",
+		address:     cfg.Web.Address,
+		handler:     limited(next),
+		drain:       cfg.Web.Shutdown.Drain,
+		certificate: pair,
+		h2c:         cfg.Web.H2C,
+		logger:      logger,
+		failures:    failures,
+	})}, nil
+}
+
+func newAuthorizeServer(cfg config.Config, handler authorizer, logger *slog.Logger, failures failureReport) authorizeServer {
+	if cfg.Web.AuthorizeAddress == "" {
+		return authorizeServer{}
+	}
+	return authorizeServer{newServer(serverConfig{
+		key:      "app.web.authorize-address",
+		address:  cfg.Web.AuthorizeAddress,
+		handler:  handler,
+		drain:    managementDrain,
 		logger:   logger,
 		failures: failures,
-	})}, nil
+	})}
 }
 
 // managementParts is what the management listener shows.
 type managementParts struct {
 	fx.In
 
-	Config config.Config
-	Limits limits
-	Checks []management.Check `group:"checks"`
-	Logger *slog.Logger
+	Config     config.Config
+	Limits     limits
+	Authorizer authorizer
+	Checks     []management.Check `group:"checks"`
+	Logger     *slog.Logger
 }
 
 func newManagementHandler(parts managementParts) (*management.Handler, error) {
@@ -104,6 +142,7 @@ func newManagementHandler(parts managementParts) (*management.Handler, error) {
 		Catalog:       parts.Limits.catalog,
 		Pseudonym:     parts.Limits.pseudonym,
 		DefaultPolicy: parts.Config.RateLimit.DefaultPolicy,
+		Addressing:    parts.Config.Web.Subject.Addressing,
 		Deadline:      parts.Config.Web.EvaluationDeadline,
 		Logger:        parts.Logger,
 	})
@@ -113,6 +152,7 @@ func newManagementHandler(parts managementParts) (*management.Handler, error) {
 	return management.New(management.Config{
 		Token:      parts.Config.Web.ManagementToken.Reveal(),
 		Evaluation: evaluations,
+		Authorize:  parts.Authorizer,
 		Checks:     parts.Checks,
 		Logger:     parts.Logger,
 	})
@@ -130,9 +170,12 @@ func newManagementServer(cfg config.Config, handler *management.Handler, logger 
 }
 
 // serve puts the listeners into their order. The first step of a stop is the
-// last hook: readiness is withdrawn while both listeners still answer.
-func serve(lifecycle fx.Lifecycle, cfg config.Config, public publicServer, private managementServer, handler *management.Handler) {
+// last hook: readiness is withdrawn while all listeners still answer.
+func serve(lifecycle fx.Lifecycle, cfg config.Config, public publicServer, authorize authorizeServer, private managementServer, handler *management.Handler) {
 	lifecycle.Append(fx.StartStopHook(private.start, private.stop))
+	if authorize.server != nil {
+		lifecycle.Append(fx.StartStopHook(authorize.start, authorize.stop))
+	}
 	lifecycle.Append(fx.StartStopHook(public.start, public.stop))
 	lifecycle.Append(fx.StopHook(func(ctx context.Context) {
 		handler.Drain()

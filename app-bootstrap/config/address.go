@@ -6,17 +6,43 @@ import (
 	"strconv"
 )
 
-// listeners checks the addresses of both listeners, each and against the other.
+// listenerAddress is where a listener is to listen.
+type listenerAddress struct {
+	key  string
+	host string
+	port uint16
+}
+
+// listeners checks the addresses of all listeners, each and against the others.
 func (r *resolver) listeners(web webSection) {
-	const public, management = "app.web.address", "app.web.management-address"
-	publicHost, publicPort, ok := r.address(public, web.Address)
-	managementHost, managementPort, alsoOK := r.address(management, web.ManagementAddress)
-	if !ok || !alsoOK || publicPort != managementPort || publicPort == 0 {
-		return
+	var taken []listenerAddress
+	for _, given := range []struct{ key, address string }{
+		{"app.web.address", web.Address},
+		{"app.web.management-address", web.ManagementAddress},
+		{"app.web.authorize-address", web.AuthorizeAddress},
+	} {
+		if given.key == "app.web.authorize-address" && given.address == "" {
+			continue // it may be absent
+		}
+		host, port, ok := r.address(given.key, given.address)
+		if !ok {
+			continue
+		}
+		listener := listenerAddress{given.key, host, port}
+		for _, other := range taken {
+			if listener.collidesWith(other) {
+				r.add(listener.key, "is taken by %s, must be another address", other.key)
+			}
+		}
+		taken = append(taken, listener)
 	}
-	if publicHost == managementHost || isEveryInterface(publicHost) || isEveryInterface(managementHost) {
-		r.add(management, "is taken by %s, must be another address", public)
-	}
+}
+
+// collidesWith reports whether a cannot be opened while other is open. With port
+// 0 the system sees to that.
+func (a listenerAddress) collidesWith(other listenerAddress) bool {
+	return a.port == other.port && a.port != 0 &&
+		(a.host == other.host || isEveryInterface(a.host) || isEveryInterface(other.host))
 }
 
 func (r *resolver) address(key, address string) (host string, port uint16, ok bool) {

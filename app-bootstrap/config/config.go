@@ -5,6 +5,7 @@ import (
 
 	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/adapter-inbound-web/edge"
+	"example.com/weir/adapter-inbound-web/gateway"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
 	"example.com/weir/shared-contract/pseudonym"
@@ -28,8 +29,22 @@ type Web struct {
 	// ManagementToken guards the management listener. Empty only on a loopback
 	// address.
 	ManagementToken Sensitive
+	// AuthorizeAddress is the host:port of the listener for proxies that ask
+	// whether a request may pass. Empty means that only the management listener
+	// answers them.
+	AuthorizeAddress string
+	// TLS is how the public listener proves who it is.
+	TLS TLS
+	// H2C lets the public listener take HTTP/2 in clear.
+	H2C bool
+	// Gateway is the way on to the application. Its upstream is empty where there
+	// is none. Its trusted proxies are those of Subject.
+	Gateway gateway.Config
 	// Subject says who is asking.
 	Subject subject.Config
+	// CORS says whose pages may read what the edge answers; nil for that of no
+	// other origin.
+	CORS *answer.CORS
 	// Routes are the routes that differ from the default. While distributed
 	// limiting is disabled they have neither policy nor cost.
 	Routes []edge.Route

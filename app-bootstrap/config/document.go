@@ -19,8 +19,13 @@ type webSection struct {
 	ManagementAddress   string              `koanf:"management-address"`
 	ManagementToken     string              `koanf:"management-token"`
 	ManagementTokenFile string              `koanf:"management-token-file"`
+	AuthorizeAddress    string              `koanf:"authorize-address"`
+	TLS                 tlsSection          `koanf:"tls"`
+	H2C                 bool                `koanf:"h2c"`
 	Upstream            string              `koanf:"upstream"`
+	Gateway             gatewaySection      `koanf:"gateway"`
 	Subject             subjectSection      `koanf:"subject"`
+	CORS                corsSection         `koanf:"cors"`
 	Routes              []routeEntry        `koanf:"routes"`
 	EvaluationDeadline  time.Duration       `koanf:"evaluation-deadline"`
 	Headers             string              `koanf:"headers"`
@@ -35,6 +40,12 @@ type subjectSection struct {
 	Source         string   `koanf:"source"`
 	Missing        string   `koanf:"missing"`
 	TrustedProxies []string `koanf:"trusted-proxies"`
+	Forwarded      string   `koanf:"forwarded"`
+	IPv6Prefix     int      `koanf:"ipv6-prefix"`
+}
+
+type corsSection struct {
+	AllowedOrigins []string `koanf:"allowed-origins"`
 }
 
 type routeEntry struct {
@@ -104,7 +115,8 @@ func defaults() document {
 		Web: webSection{
 			Address:            "127.0.0.1:8080",
 			ManagementAddress:  "127.0.0.1:8081",
-			Subject:            subjectSection{Source: "client-ip", Missing: "reject"},
+			Gateway:            gatewayDefaults(),
+			Subject:            subjectSection{Source: "client-ip", Missing: "reject", Forwarded: "x-forwarded-for", IPv6Prefix: 64},
 			EvaluationDeadline: 250 * time.Millisecond,
 			Headers:            "both",
 			LegacyReset:        "delta",

@@ -91,9 +91,12 @@ func TestLoad_Complete(t *testing.T) {
 	}
 	want := config.Config{
 		Web: config.Web{
-			Address:            "127.0.0.1:8080",
-			ManagementAddress:  "127.0.0.1:8081",
-			Subject:            subject.Config{Source: "client-ip", Missing: "reject", TrustedProxies: []netip.Prefix{}},
+			Address:           "127.0.0.1:8080",
+			ManagementAddress: "127.0.0.1:8081",
+			Subject: subject.Config{
+				Source: "client-ip", Missing: "reject", TrustedProxies: []netip.Prefix{},
+				Forwarded: subject.XForwardedFor, Addressing: pseudonym.Addressing{IPv6Bits: 64},
+			},
 			Routes:             []edge.Route{},
 			DefaultRoute:       edge.ChargeDefault,
 			Preflight:          edge.ExemptPreflight,
@@ -164,6 +167,29 @@ func TestDefault_MatchesTheCompleteFile(t *testing.T) {
 	withSecret := mustLoad(t, strings.ReplaceAll(string(yaml), "/run/secrets/weir-hmac", "hmac")).RateLimit.Redis
 	if !reflect.DeepEqual(enabledByDefaults, withSecret) {
 		t.Errorf("defaults of redis\n%+v\nfile\n%+v", enabledByDefaults, withSecret)
+	}
+}
+
+// Ensure that what says who is asking, and whose pages may read answers, arrives
+// as it was written.
+func TestLoad_SubjectAndCORS(t *testing.T) {
+	cors, err := answer.NewCORS([]string{"https://example.org", "http://localhost:3000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mustLoad(t, `app: {web: {subject: {forwarded: forwarded, ipv6-prefix: 56}, cors: {allowed-origins: ["https://example.org", "http://localhost:3000"]}}}`).Web
+	want := subject.Config{
+		Source: "client-ip", Missing: "reject", TrustedProxies: []netip.Prefix{},
+		Forwarded: subject.StandardForwarded, Addressing: pseudonym.Addressing{IPv6Bits: 56},
+	}
+	if !reflect.DeepEqual(got.Subject, want) {
+		t.Errorf("subject\n%+v\nwant\n%+v", got.Subject, want)
+	}
+	if !reflect.DeepEqual(got.CORS, cors) {
+		t.Errorf("CORS\n%+v\nwant\n%+v", got.CORS, cors)
+	}
+	if none := mustLoad(t, "", "app.web.cors.allowed-origins=").Web.CORS; none != nil {
+		t.Errorf("CORS without origins is %+v, want none", none)
 	}
 }
 

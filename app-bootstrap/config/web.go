@@ -8,13 +8,11 @@ import (
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/pseudonym"
 )
 
 func (r *resolver) web(web webSection, limits RateLimit) Web {
 	r.listeners(web)
-	if web.Upstream != "" {
-		r.add("app.web.upstream", "must be empty: forwarding to an upstream is not part of this build")
-	}
 	addUnlessBetween(r.collector, "app.web.evaluation-deadline", web.EvaluationDeadline, time.Millisecond, time.Minute)
 	addUnlessBetween(r.collector, "app.web.shutdown.delay", web.Shutdown.Delay, 0, 5*time.Minute)
 	addUnlessBetween(r.collector, "app.web.shutdown.drain", web.Shutdown.Drain, 0, 10*time.Minute)
@@ -37,7 +35,12 @@ func (r *resolver) web(web webSection, limits RateLimit) Web {
 		Address:            web.Address,
 		ManagementAddress:  web.ManagementAddress,
 		ManagementToken:    r.managementToken(web),
+		AuthorizeAddress:   web.AuthorizeAddress,
+		TLS:                r.tls(web.TLS),
+		H2C:                r.clearHTTP2(web),
+		Gateway:            r.gateway(web),
 		Subject:            r.subject(web.Subject),
+		CORS:               r.cors(web.CORS),
 		Routes:             r.routes(web.Routes, limits),
 		DefaultRoute:       edge.DefaultRoute(web.DefaultRoute),
 		Preflight:          edge.Preflight(web.Preflight),
@@ -51,18 +54,34 @@ func (r *resolver) web(web webSection, limits RateLimit) Web {
 
 func (r *resolver) subject(section subjectSection) subject.Config {
 	const key = "app.web.subject"
-	config := subject.Config{Source: section.Source, Missing: subject.Missing(section.Missing)}
+	config := subject.Config{
+		Source:     section.Source,
+		Missing:    subject.Missing(section.Missing),
+		Forwarded:  subject.Forwarded(section.Forwarded),
+		Addressing: pseudonym.Addressing{IPv6Bits: section.IPv6Prefix},
+	}
 	if config.Source == "" {
 		r.add(join(key, "source"), "must be %s or header:<Name>", subject.ClientIP)
 	}
 	if config.Missing == "" {
 		r.add(join(key, "missing"), "must be %s or %s", subject.Reject, subject.UseClientIP)
 	}
+	if config.Forwarded == "" {
+		r.add(join(key, "forwarded"), "must be %s or %s", subject.XForwardedFor, subject.StandardForwarded)
+	}
+	addUnlessBetween(r.collector, join(key, "ipv6-prefix"), section.IPv6Prefix, pseudonym.MinIPv6Bits, pseudonym.MaxIPv6Bits)
 	_, err := subject.New(config)
 	r.addUnder(key, err)
 	config.TrustedProxies, err = subject.ParseTrustedProxies(section.TrustedProxies)
 	r.addUnder(key, err)
 	return config
+}
+
+// cors checks by constructing: there is one opinion about origins.
+func (r *resolver) cors(section corsSection) *answer.CORS {
+	cors, err := answer.NewCORS(section.AllowedOrigins)
+	r.addUnder("app.web.cors", err)
+	return cors
 }
 
 func (r *resolver) managementToken(web webSection) Sensitive {

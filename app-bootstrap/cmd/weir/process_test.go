@@ -57,6 +57,12 @@ func launch(t *testing.T, environ []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return launchProgram(t, program, environ, args...)
+}
+
+// launchProgram is launch for another program than the one of the tests.
+func launchProgram(t *testing.T, program string, environ []string, args ...string) *process {
+	t.Helper()
 	p := &process{command: exec.Command(program, args...), stderr: new(lockedBuffer), exited: make(chan struct{})}
 	p.command.Stderr = p.stderr
 	p.command.Env = append([]string{asProgram + "=1", "GOCOVERDIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0"}, environ...)
@@ -80,7 +86,12 @@ var addresses = regexp.MustCompile(`msg="weir is running" address=(\S+) manageme
 // serves.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := launch(t, nil, append(append([]string{"serve"}, anyPorts...), args...)...)
+	return launch(t, nil, append(append([]string{"serve"}, anyPorts...), args...)...).serving(t)
+}
+
+// serving waits until p serves.
+func (p *process) serving(t *testing.T) *process {
+	t.Helper()
 	eventually(t, "weir is running", func() bool {
 		select {
 		case <-p.exited:

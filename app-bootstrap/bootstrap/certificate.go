@@ -1,0 +1,116 @@
+package bootstrap
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/weir/app-bootstrap/config"
+)
+
+// lookEvery is how long the files of a certificate are not looked at again.
+const lookEvery = time.Second
+
+// certificate is a pair of files that may be replaced while the process runs.
+type certificate struct {
+	files  config.TLS
+	logger *slog.Logger
+	pair   atomic.Pointer[tls.Certificate]
+
+	// looking is held by who looks at the files. The others take the pair as it is.
+	looking sync.Mutex
+	next    time.Time // not before
+	seen    [2]os.FileInfo
+}
+
+// newCertificate returns nil where there are no files.
+func newCertificate(files config.TLS, logger *slog.Logger) (*certificate, error) {
+	if !files.Enabled() {
+		return nil, nil
+	}
+	c := &certificate{files: files, logger: logger}
+	seen, err := c.look()
+	if err == nil {
+		err = c.load()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("app.web.tls.cert-file, app.web.tls.key-file: %w", err)
+	}
+	c.seen, c.next = seen, time.Now().Add(lookEvery)
+	return c, nil
+}
+
+// config is nil for no certificate.
+func (c *certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+}
+
+// get returns the pair for a handshake, and looks for a new one if it is time.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if c.looking.TryLock() {
+		c.renew()
+		c.looking.Unlock()
+	}
+	return c.pair.Load(), nil
+}
+
+// renew loads files that have changed. While they are broken, such as when only
+// one of them has been written, the pair stays as it is. Each state of the files
+// is tried, and complained of, once.
+func (c *certificate) renew() {
+	now := time.Now()
+	if now.Before(c.next) {
+		return
+	}
+	c.next = now.Add(lookEvery)
+	seen, err := c.look()
+	if err == nil {
+		if same(c.seen[0], seen[0]) && same(c.seen[1], seen[1]) {
+			return
+		}
+		err = c.load()
+	} else if c.seen[0] == nil {
+		return // missing, as it was
+	}
+	c.seen = seen
+	if err != nil {
+		c.logger.Error("the certificate cannot be renewed, the last one stays in use", "key", "app.web.tls.cert-file", "error", err)
+		return
+	}
+	c.logger.Info("the certificate was renewed", "key", "app.web.tls.cert-file")
+}
+
+// look returns the zero value with an error.
+func (c *certificate) look() ([2]os.FileInfo, error) {
+	certificate, err := os.Stat(c.files.CertificateFile)
+	if err != nil {
+		return [2]os.FileInfo{}, err
+	}
+	key, err := os.Stat(c.files.KeyFile)
+	if err != nil {
+		return [2]os.FileInfo{}, err
+	}
+	return [2]os.FileInfo{certificate, key}, nil
+}
+
+func (c *certificate) load() error {
+	pair, err := tls.LoadX509KeyPair(c.files.CertificateFile, c.files.KeyFile)
+	if err != nil {
+		return err
+	}
+	c.pair.Store(&pair)
+	return nil
+}
+
+// same is true for two states of a file that cannot be told apart.
+func same(one, other os.FileInfo) bool {
+	return one != nil && other != nil && os.SameFile(one, other) &&
+		one.Size() == other.Size() && one.ModTime().Equal(other.ModTime())
+}
