@@ -30,7 +30,7 @@ func Example() {
 	defer forward.Close()
 
 	w := httptest.NewRecorder()
-	forward.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/quotes//7", http.NoBody))
+	forward.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://shop.test/quotes//7", http.NoBody))
 	fmt.Println(w.Code, w.Body)
-	// Output: 200 example.com/quotes/7 for 192.0.2.1
+	// Output: 200 shop.test/quotes/7 for 192.0.2.1
 }

@@ -100,13 +100,34 @@ func (c *tally) note(outcome string, took time.Duration) {
 	c.longest = max(c.longest, took)
 }
 
+// await polls until an outcome was counted a number of times.
+func (c *tally) await(t *testing.T, outcome string, times int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		seen := c.counts[outcome]
+		c.mu.Unlock()
+		if seen >= times {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("outcome %q came %d times, must come %d times", outcome, seen, times)
+		}
+	}
+}
+
 // flood evaluates from many callers until ctx ends.
 func flood(ctx context.Context, t *testing.T, port ratelimit.EdgePort, callers int) *tally {
-	one := request(t, "p", "somebody", 1)
 	seen := new(tally)
+	seen.flood(ctx, t, port, callers)
+	return seen
+}
+
+func (c *tally) flood(ctx context.Context, t *testing.T, port ratelimit.EdgePort, callers int) {
+	one := request(t, "p", "somebody", 1)
 	var callersDone sync.WaitGroup
 	for range 8 {
-		callersDone.Go(func() { seen.watchMachine(ctx) })
+		callersDone.Go(func() { c.watchMachine(ctx) })
 	}
 	for range callers {
 		callersDone.Go(func() {
@@ -114,14 +135,13 @@ func flood(ctx context.Context, t *testing.T, port ratelimit.EdgePort, callers i
 				call, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 				start := time.Now()
 				outcome := port.Evaluate(call, one)
-				seen.note(label(outcome), time.Since(start))
+				c.note(label(outcome), time.Since(start))
 				cancel()
 				time.Sleep(time.Millisecond)
 			}
 		})
 	}
 	callersDone.Wait()
-	return seen
 }
 
 func during(t *testing.T, d time.Duration) context.Context {
@@ -190,12 +210,14 @@ func TestServerHangsUnderTraffic(t *testing.T) {
 		for range rounds {
 			eventually(t, limiter, "allowed", 2*time.Second)
 			traffic, stop := context.WithCancel(t.Context())
-			overlapping := make(chan *tally, 1)
-			go func() { overlapping <- flood(traffic, t, limiter, 128) }()
+			interrupted := new(tally)
+			var overlapping sync.WaitGroup
+			overlapping.Go(func() { interrupted.flood(traffic, t, limiter, 128) })
+			interrupted.await(t, "allowed", 128)
 			server.Pause(t) // in the middle of traffic
 			paused := flood(during(t, 300*time.Millisecond), t, limiter, 128)
 			stop()
-			interrupted := <-overlapping
+			overlapping.Wait()
 			server.Resume(t)
 
 			paused.wantOnlyFailures(t, "in the pause")
