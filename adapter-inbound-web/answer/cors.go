@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,15 +119,17 @@ func (c *CORS) allows(r *http.Request) (origin string, allowed bool) {
 }
 
 // own adds to the header of an answer of Weir's own what lets the page that sent
-// r read it. The exposed fields are a list.
+// r read it, and the exposed fields, which are a list.
 func (c *CORS) own(header http.Header, r *http.Request, exposed string) {
-	if c == nil {
-		return
-	}
-	header.Add(fieldVary, fieldOrigin)
+	c.readable(header, r)
+	c.passing(header, r, exposed)
+}
+
+// readable adds what lets the page that sent r read the answer.
+func (c *CORS) readable(header http.Header, r *http.Request) {
+	c.varies(header)
 	if origin, allowed := c.allows(r); allowed {
 		header.Set(fieldAllowOrigin, origin)
-		header.Add(fieldExposeHeaders, exposed)
 	}
 }
 
@@ -134,7 +137,16 @@ func (c *CORS) own(header http.Header, r *http.Request, exposed string) {
 // the page read the exposed fields, if it may read the answer at all. It stands
 // beside what is added later.
 func (c *CORS) passing(header http.Header, r *http.Request, exposed string) {
+	c.varies(header)
 	if _, allowed := c.allows(r); allowed {
 		header.Add(fieldExposeHeaders, exposed)
+	}
+}
+
+// varies keeps caches from showing one page what was said to another. What is
+// said to no page varies too: an allowed one would be told more.
+func (c *CORS) varies(header http.Header) {
+	if c != nil && !slices.Contains(header[fieldVary], fieldOrigin) {
+		header.Add(fieldVary, fieldOrigin)
 	}
 }

@@ -42,17 +42,17 @@ func TestGateAnswersAcrossOrigins(t *testing.T) {
 		passing want
 	}{
 		{"not configured", "", []string{page}, want{}, want{}},
-		{"no origin", list, nil, want{vary: true}, want{}},
-		{"an allowed page", list, []string{page}, want{true, page, true}, want{exposed: true}},
-		{"another allowed page", list, []string{"http://localhost:3000"}, want{true, "http://localhost:3000", true}, want{exposed: true}},
-		{"another page", list, []string{other}, want{vary: true}, want{}},
-		{"the page in another case", list, []string{"HTTPS://example.org"}, want{vary: true}, want{}},
-		{"the page on another port", list, []string{page + ":8443"}, want{vary: true}, want{}},
-		{"a page that begins alike", list, []string{page + ".example.net"}, want{vary: true}, want{}},
-		{"two pages", list, []string{page, other}, want{vary: true}, want{}},
-		{"an empty origin", "*", []string{""}, want{vary: true}, want{}},
-		{"every page", "*", []string{other}, want{true, other, true}, want{exposed: true}},
-		{"a page without a name", "*", []string{"null"}, want{true, "null", true}, want{exposed: true}},
+		{"no origin", list, nil, want{vary: true}, want{vary: true}},
+		{"an allowed page", list, []string{page}, want{true, page, true}, want{vary: true, exposed: true}},
+		{"another allowed page", list, []string{"http://localhost:3000"}, want{true, "http://localhost:3000", true}, want{vary: true, exposed: true}},
+		{"another page", list, []string{other}, want{vary: true}, want{vary: true}},
+		{"the page in another case", list, []string{"HTTPS://example.org"}, want{vary: true}, want{vary: true}},
+		{"the page on another port", list, []string{page + ":8443"}, want{vary: true}, want{vary: true}},
+		{"a page that begins alike", list, []string{page + ".example.net"}, want{vary: true}, want{vary: true}},
+		{"two pages", list, []string{page, other}, want{vary: true}, want{vary: true}},
+		{"an empty origin", "*", []string{""}, want{vary: true}, want{vary: true}},
+		{"every page", "*", []string{other}, want{true, other, true}, want{vary: true, exposed: true}},
+		{"a page without a name", "*", []string{"null"}, want{true, "null", true}, want{vary: true, exposed: true}},
 	}
 	policy := perMinute(t)
 	answers := map[string]func(*answer.Gate, http.ResponseWriter, *http.Request){

@@ -19,13 +19,27 @@ const (
 // not answer. The rate-limit header fields that are set already stay: the
 // request was charged. It is safe for concurrent use.
 type Upstream struct {
-	log *failureLog
+	log  *failureLog
+	cors *CORS
 }
 
 // NewUpstream logs the failures that it answers to logger: one line per second
 // and kind at most. A nil logger means no lines.
 func NewUpstream(logger *slog.Logger) *Upstream {
 	return &Upstream{log: newFailureLog(logger)}
+}
+
+// AcrossOrigins returns an Upstream that shares the log of u and whose answers
+// can be read by the pages that cors allows. Nil means those of no other origin.
+// Which rate-limit header fields they may read, [Gate.Admit] has said.
+func (u *Upstream) AcrossOrigins(cors *CORS) *Upstream {
+	return &Upstream{log: u.log, cors: cors}
+}
+
+// Refuse answers r with problem, for what cannot be asked of the application.
+func (u *Upstream) Refuse(w http.ResponseWriter, r *http.Request, problem Problem) {
+	u.cors.readable(w.Header(), r)
+	problem.Write(w, r)
 }
 
 // Unusable says that the application cannot be reached or speaks no HTTP (502).
@@ -42,6 +56,7 @@ func (u *Upstream) NotAnswered(w http.ResponseWriter, r *http.Request, err error
 func (u *Upstream) answer(w http.ResponseWriter, r *http.Request, category failure.Category, err error, problem Problem) {
 	problem.CorrelationID = CorrelationID(r)
 	u.report(r.Context(), category, problem.CorrelationID, err)
+	u.cors.readable(w.Header(), r)
 	problem.write(w)
 }
 

@@ -5,6 +5,8 @@ package openapitest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -70,7 +72,8 @@ type exchange struct {
 // be one that d allows. OpenAPI has no place for the answers to what it does not
 // describe: an undescribed path may only be unknown (404) or guarded (401), and
 // an undescribed method not allowed (405) or guarded. They are held against the
-// same answers of what is described.
+// same answers of what is described. The content of an answer to HEAD, if there is
+// any yet, must be that of GET.
 func (d *Document) Check(r *http.Request, content []byte, response *http.Response) error {
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -91,13 +94,46 @@ func (d *Document) Check(r *http.Request, content []byte, response *http.Respons
 		}
 		method = slices.Min(slices.Collect(maps.Keys(item.Operations()))) // GET rather than HEAD
 	case method == http.MethodHead:
-		if item.Head.Responses.Status(response.StatusCode) == nil {
-			return fmt.Errorf("the status %d of HEAD %s is not described", response.StatusCode, path)
+		if err := d.check(e, path, method); err != nil {
+			return undescribed(e, err)
+		}
+		if len(body) == 0 {
+			return nil
 		}
 		method = http.MethodGet // net/http leaves the content out, not the handler
 	}
 	if err := d.check(e, path, method); err != nil {
-		return fmt.Errorf("%s %s, answered %d, is not described: %w", r.Method, r.URL.Path, response.StatusCode, err)
+		return undescribed(e, err)
+	}
+	if e.isDenial() {
+		if err := checkDenial(e); err != nil {
+			return undescribed(e, err)
+		}
+	}
+	return nil
+}
+
+func undescribed(e exchange, err error) error {
+	return fmt.Errorf("%s %s, answered %d, is not described: %w", e.request.Method, e.request.URL.Path, e.response.StatusCode, err)
+}
+
+func (e exchange) isDenial() bool {
+	var problem struct{ Type string }
+	return json.Unmarshal(e.body, &problem) == nil && strings.HasSuffix(problem.Type, "#quota-exceeded")
+}
+
+// checkDenial holds a denial against what the document says in words only: with
+// any status it says when to come back, and what the quota is in one whole family
+// of rate-limit header fields at least.
+func checkDenial(e exchange) error {
+	has := func(fields ...string) bool {
+		return !slices.ContainsFunc(fields, func(field string) bool { return e.response.Header.Get(field) == "" })
+	}
+	if !has("Retry-After") {
+		return errors.New("a denial has no Retry-After")
+	}
+	if !has("RateLimit", "RateLimit-Policy") && !has("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset") {
+		return errors.New("a denial has no whole family of RateLimit fields")
 	}
 	return nil
 }
@@ -127,7 +163,8 @@ func (d *Document) check(e exchange, path, method string) error {
 		AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc, // the handler looks at the token
 	}
 	asked := e.request.Clone(ctx)
-	asked.Method, asked.Body = method, io.NopCloser(bytes.NewReader(e.content))
+	asked.Body = io.NopCloser(bytes.NewReader(e.content))
+	asked.Method = http.MethodGet // the validator looks at no answer to HEAD; the operation says what is asked
 	request := &openapi3filter.RequestValidationInput{
 		Request: asked,
 		Route:   &routers.Route{Spec: d.description, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)},

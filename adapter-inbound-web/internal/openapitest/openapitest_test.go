@@ -16,6 +16,8 @@ const (
 	decided   = `{"outcome":"evaluated","decision":{"allowed":true,"policyId":"edge-default","policyRevision":3,"algorithm":"fixed-window","limit":100,"remaining":99,"retryAfterMillis":0,"resetAt":"2026-05-23T12:01:00.000Z","source":"MEMORY","certainty":"CERTAIN"}}`
 	notFound  = `{"type":"about:blank","title":"Not Found","status":404,"detail":"There is no such policy.","correlationId":"1"}`
 	undecided = `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"","violated-policies":["a"],"outcome":"unavailable","category":"saturated","policyId":"a","retryAfterMillis":0,"correlationId":"1"}`
+	denied    = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":403,"detail":"","violated-policies":["a"],"policyId":"a","retryAfterSeconds":1,"correlationId":"1"}`
+	policies  = `{"enabled":false,"policies":[]}`
 	asked     = `{"subject":"ip:192.0.2.1"}`
 )
 
@@ -30,6 +32,10 @@ type exchange struct {
 const (
 	jsonHeader    = "Content-Type: application/json\nCache-Control: no-store"
 	problemHeader = "Content-Type: application/problem+json\nCache-Control: no-store\nX-Request-Id: 1"
+	noTokenHeader = problemHeader + "\nWWW-Authenticate: Weir header=\"Weir-Management-Token\""
+	ietfHeader    = "\nRateLimit-Policy: \"a\";q=1;w=1\nRateLimit: \"a\";r=0;t=1"
+	legacyHeader  = "\nX-RateLimit-Limit: 1\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1"
+	deniedHeader  = problemHeader + "\nRetry-After: 1" + ietfHeader + legacyHeader
 )
 
 func (e exchange) check(d *openapitest.Document) error {
@@ -57,6 +63,15 @@ func TestCheckCatchesPlantedFaults(t *testing.T) {
 	failure := exchange{http.MethodPost, "/v1/evaluations", asked, 503, problemHeader + "\nRetry-After: 1", undecided}
 	unknown := exchange{http.MethodGet, "/other", "", 404, problemHeader, notFound}
 	method := exchange{http.MethodDelete, "/v1/policies", "", 405, problemHeader + "\nAllow: GET, HEAD", strings.ReplaceAll(notFound, "404", "405")}
+	head := exchange{http.MethodHead, "/v1/policies", "", 200, jsonHeader, ""}
+	headNoToken := exchange{http.MethodHead, "/v1/policies", "", 401, noTokenHeader, ""}
+	admission := exchange{http.MethodGet, "/v1/authorize", "", 204, "Cache-Control: no-store", ""}
+	denial := exchange{http.MethodGet, "/v1/authorize", "", 403, deniedHeader, denied}
+	headDenial := exchange{http.MethodHead, "/v1/authorize", "", 429, deniedHeader, ""}
+	stranger := exchange{http.MethodGet, "/v1/authorize", "", 403, problemHeader, strings.ReplaceAll(notFound, "404", "403")}
+	without := func(text string) func(*exchange) {
+		return func(e *exchange) { e.header = strings.Replace(e.header, text, "", 1) }
+	}
 	tests := []struct {
 		name   string
 		from   exchange
@@ -68,6 +83,15 @@ func TestCheckCatchesPlantedFaults(t *testing.T) {
 		{"failure", failure, func(*exchange) {}, ""},
 		{"unknown path", unknown, func(*exchange) {}, ""},
 		{"method that is not allowed", method, func(*exchange) {}, ""},
+		{"HEAD", head, func(*exchange) {}, ""},
+		{"HEAD without token", headNoToken, func(*exchange) {}, ""},
+		{"HEAD as the handler answers it", head, func(e *exchange) { e.body = policies }, ""},
+		{"admission", admission, func(*exchange) {}, ""},
+		{"denial", denial, func(*exchange) {}, ""},
+		{"denial of HEAD", headDenial, func(*exchange) {}, ""},
+		{"denial with one family", denial, without(legacyHeader), ""},
+		{"denial with the other family", denial, without(ietfHeader), ""},
+		{"stranger", stranger, func(*exchange) {}, ""},
 
 		{"a field more", success, func(e *exchange) { e.body = strings.Replace(decided, `{`, `{"node":1,`, 1) }, "node"},
 		{"a field more, within", success, func(e *exchange) { e.body = strings.Replace(decided, `"limit"`, `"burst":1,"limit"`, 1) }, "burst"},
@@ -85,6 +109,17 @@ func TestCheckCatchesPlantedFaults(t *testing.T) {
 		{"another media type", problem, func(e *exchange) { e.header = strings.Replace(problemHeader, "problem+json", "json", 1) }, "application/json"},
 		{"a header field less", problem, func(e *exchange) { e.header = strings.Replace(problemHeader, "X-Request-Id: 1", "", 1) }, "X-Request-Id"},
 		{"a cached answer", success, func(e *exchange) { e.header = "Content-Type: application/json" }, "Cache-Control"},
+		{"a cached answer to HEAD", head, without("\nCache-Control: no-store"), "Cache-Control"},
+		{"a cached refusal of HEAD", headNoToken, without("\nCache-Control: no-store"), "Cache-Control"},
+		{"a HEAD without challenge", headNoToken, func(e *exchange) { e.header = problemHeader }, "WWW-Authenticate"},
+		{"a field more of what the handler answers HEAD", head, func(e *exchange) { e.body = strings.Replace(policies, `{`, `{"node":1,`, 1) }, "node"},
+		{"another status of HEAD", head, func(e *exchange) { e.status = 206 }, "206"},
+		{"a cached admission", admission, func(e *exchange) { e.header = "" }, "Cache-Control"},
+		{"a denial without wait", denial, without("\nRetry-After: 1"), "Retry-After"},
+		{"a denial of HEAD without wait", headDenial, without("\nRetry-After: 1"), "Retry-After"},
+		{"a denial without quota", denial, func(e *exchange) { e.header = problemHeader + "\nRetry-After: 1" }, "RateLimit"},
+		{"a denial with parts of the quota", denial, func(e *exchange) { without("\nRateLimit: \"a\";r=0;t=1")(e); without("\nX-RateLimit-Reset: 1")(e) }, "RateLimit"},
+		{"a denial with a wait that is none", denial, func(e *exchange) { e.header = strings.Replace(deniedHeader, "Retry-After: 1", "Retry-After: 0", 1) }, "Retry-After"},
 
 		{"a field of the request", success, func(e *exchange) { e.content = `{"subject":"a","burst":1}` }, "burst"},
 		{"a field of a refused request", problem, func(e *exchange) { e.content = `{"subject":"a","burst":1}` }, ""},

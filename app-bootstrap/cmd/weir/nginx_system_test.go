@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -136,6 +137,15 @@ func startNginx(t *testing.T, weir, application string) *nginx {
 	return server
 }
 
+// silencedFields are rate-limit header fields that the example neither passes on
+// nor writes.
+var silencedFields = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+
+// silenced returns what header has of silencedFields.
+func silenced(header http.Header) []string {
+	return slices.DeleteFunc(slices.Clone(silencedFields), func(field string) bool { return len(header.Values(field)) == 0 })
+}
+
 // application counts what reaches it, and keeps the last request.
 type application struct {
 	*httptest.Server
@@ -149,12 +159,15 @@ func startApplication(t *testing.T) *application {
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.reached.Add(1)
 		a.last.Store(r)
+		// An application with limits of its own must not contradict.
+		w.Header().Set("RateLimit", `"own";r=1`)
+		for _, field := range silencedFields {
+			w.Header().Set(field, "1")
+		}
 		if status, err := strconv.Atoi(r.Header.Get("Answer-With")); err == nil {
 			w.WriteHeader(status)
 			return
 		}
-		// An application with limits of its own must not contradict.
-		w.Header().Set("RateLimit", `"own";r=1`)
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.RequestURI, body)
 	}))
@@ -184,6 +197,9 @@ func TestSystemNginx(t *testing.T) {
 		}
 		if got.header.Get("RateLimit-Policy") == "" || got.header.Get("Retry-After") != "" {
 			t.Fatalf("request %d has %v", i, got.header)
+		}
+		if told := silenced(got.header); len(told) > 0 {
+			t.Fatalf("request %d is told the application's %q", i, told)
 		}
 	}
 
@@ -245,7 +261,7 @@ func TestSystemNginxIgnoresWhatClientsClaim(t *testing.T) {
 		"the other family":    {"X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/health", "X-Forwarded-Host", "free.example.org"},
 		"with an underscore":  {"X_Original_URI", "/health", "X_Forwarded_For", "198.51.100.1"},
 		"both families":       {"X-Original-URI", "/health", "X-Original-Method", "GET", "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/health"},
-		"quota":               {"RateLimit", `"edge";r=1000;t=1`, "RateLimit-Policy", `"edge";q=1000`, "X-RateLimit-Remaining", "1000"},
+		"quota":               {"RateLimit", `"edge";r=1000;t=1`, "RateLimit-Policy", `"edge";q=1000`, "X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "1000", "X-RateLimit-Reset", "1"},
 		"hop by hop":          {"Connection", "X-Original-URI, X-Original-Method, X-Forwarded-For"},
 		"a token":             {"Weir-Management-Token", "guess"},
 		"content that is not": {"X-Original-Content-Length", "1", "Expect", "100-continue"},
@@ -270,7 +286,8 @@ func TestSystemNginxIgnoresWhatClientsClaim(t *testing.T) {
 		if values := got.header.Values("RateLimit"); got.status != http.StatusOK || len(values) != 1 || !want.MatchString(values[0]) {
 			t.Errorf("%s: %d, RateLimit %q, want %s", name, got.status, values, want)
 		}
-		if values := app.last.Load().Header.Values("RateLimit"); len(values) > 0 {
+		told := app.last.Load().Header
+		if values := slices.Concat(told.Values("RateLimit"), told.Values("RateLimit-Policy"), silenced(told)); len(values) > 0 {
 			t.Errorf("%s: the application is told %q", name, values)
 		}
 		if values := app.last.Load().Header.Values("X-Forwarded-For"); len(values) != 1 || values[0] != "127.0.0.1" {
@@ -317,7 +334,7 @@ func TestSystemNginxOtherRefusals(t *testing.T) {
 	}
 	for _, want := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError} {
 		got := send(t, get(front.url+"/", "X-Api-Key", "k", "Answer-With", strconv.Itoa(want)))
-		if got.status != want || got.header.Get("Retry-After") != "" || got.header.Get("RateLimit") == "" {
+		if got.status != want || got.header.Get("Retry-After") != "" || len(got.header.Values("RateLimit")) != 1 || len(silenced(got.header)) > 0 {
 			t.Errorf("what the application answers with %d is answered %d %v", want, got.status, got.header)
 		}
 	}
