@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/answer"
+	"example.com/weir/adapter-inbound-web/subject"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -67,6 +70,13 @@ type Config struct {
 	// TrustedProxies are the peers whose own forwarding fields are kept, in the
 	// form of [subject.ParseTrustedProxies]. Those of others are replaced.
 	TrustedProxies []netip.Prefix
+	// ProxiesWrite is the family of fields that they write. They pass the other one
+	// on as a client wrote it, so if Forwarded is the other one, no field is kept.
+	// The zero value means [subject.XForwardedFor].
+	ProxiesWrite subject.Forwarded
+	// CORS says whose pages may read what the gateway itself answers: that of the
+	// edge before it. Nil means that of no other origin.
+	CORS *answer.CORS
 	// Logger gets failures of the upstream, and clients that leave at debug level.
 	// Nil means none.
 	Logger *slog.Logger
@@ -98,12 +108,18 @@ func (c Config) check() (*url.URL, error) {
 	return upstream, faults.Err()
 }
 
-// checkScheme refuses what would have no effect, since who sets it takes the
+// checkScheme refuses what is wrong for the scheme, and what would have no effect, since who sets it takes the
 // connection for something that it is not.
 func (c Config) checkScheme(scheme string, faults *ratelimit.Faults) {
 	if scheme == "https" {
 		if c.H2C {
 			faults.Add("h2c", "must be false, because the upstream is https and agrees on HTTP/2 by itself")
+		}
+		if c.ServerName == "" {
+			return
+		}
+		if err := checkServerName(c.ServerName); err != nil {
+			faults.Add("server-name", "%v", err)
 		}
 		return
 	}
@@ -134,6 +150,22 @@ func parseUpstream(text string) (*url.URL, error) {
 		}
 	}
 	return &url.URL{Scheme: parsed.Scheme, Host: parsed.Host}, nil
+}
+
+// hostName is dot-separated labels; an underscore is none of a host's, but some
+// names of certificates have one.
+var hostName = regexp.MustCompile(`^(?i:[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.(?i:[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?))*$`)
+
+// checkServerName accepts addresses too, since certificates may hold them.
+func checkServerName(name string) error {
+	const maxNameBytes = 253
+	if addr, err := netip.ParseAddr(name); err == nil && addr.Zone() == "" {
+		return nil
+	}
+	if len(name) > maxNameBytes || !hostName.MatchString(name) {
+		return errors.New("must be a host name such as app.internal")
+	}
+	return nil
 }
 
 func checkHealthPath(path string) error {

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"crypto/x509"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,12 @@ func TestNew_Faults(t *testing.T) {
 			"ca-file: must be empty, because the upstream is not https; server-name: must be empty, because the upstream is not https"},
 		{"h2c over TLS", func(c *gateway.Config) { c.Upstream, c.H2C = "https://app", true },
 			"h2c: must be false, because the upstream is https and agrees on HTTP/2 by itself"},
+		{"server name that is an address", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", "::1" }, ""},
+		{"server name with underscores", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", "_a.my_app.internal" }, ""},
+		{"server name with a port", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", "app.internal:443" }, "server-name: must be a host name such as app.internal"},
+		{"server name that is a URL", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", "https://app" }, "server-name: must be a host name such as app.internal"},
+		{"server name with an empty label", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", "app..internal" }, "server-name: must be a host name such as app.internal"},
+		{"server name of many labels", func(c *gateway.Config) { c.Upstream, c.ServerName = "https://app", strings.Repeat("a.", 127)+"a" }, "server-name: must be a host name such as app.internal"},
 		{"health path", func(c *gateway.Config) { c.HealthPath = "healthz" }, "health-path: must be a path such as /healthz"},
 		{"health path elsewhere", func(c *gateway.Config) { c.HealthPath = "http://elsewhere/" }, "health-path: must be a path such as /healthz"},
 		{"forwarded", func(c *gateway.Config) { c.Forwarded = "both" }, `forwarded: is "both", must be x-forwarded or forwarded`},

@@ -14,7 +14,10 @@
 //     stood in front of it. It builds the same links, and its check of a
 //     browser's Origin against its own name holds.
 //   - One family of forwarding fields is written, the other removed; see
-//     [Forwarded]. What stands in them is kept only if a trusted proxy sent it.
+//     [Forwarded]. What stands in them is kept only if a trusted proxy sent it that
+//     writes this family. Likewise for fields such as X-Original-Url.
+//   - Fields with an underscore in their name are removed: many applications take
+//     it for a hyphen.
 //   - X-Request-Id is the client's if it is well-formed, otherwise a new one.
 //   - RateLimit, RateLimit-*, X-RateLimit-* and Weir-* are removed: they are
 //     words of a limiter, and a client is none.

@@ -1,15 +1,23 @@
 package gateway_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +38,6 @@ func saying(text string) func(net.Conn) {
 // Ensure that each failure of an upstream is the right problem document, keeps
 // the rate-limit fields, names no address, and is logged with its cause.
 func TestGateway_UpstreamFailures(t *testing.T) {
-	refused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = refused.Close()
 	slow := func(c *gateway.Config) { c.ResponseHeaderTimeout = 50 * time.Millisecond }
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = discard()
@@ -49,7 +52,7 @@ func TestGateway_UpstreamFailures(t *testing.T) {
 		status         int
 		logged         string
 	}{
-		{"refused", "http://" + refused.Addr().String(), nil, 502, "connection refused"},
+		{"refused", "http://127.0.0.1:1", nil, 502, "connection refused"},
 		{"closed at once", "http://" + listen(t, func(net.Conn) {}), nil, 502, ""},
 		{"closed without an answer", "http://" + listen(t, saying("")), nil, 502, "EOF"},
 		{"no HTTP", "http://" + listen(t, saying("SSH-2.0-x\r\n\r\n")), nil, 502, "malformed HTTP"},
@@ -259,33 +262,195 @@ func TestGateway_Probe(t *testing.T) {
 	defer encrypted.Close()
 	trusting := x509.NewCertPool()
 	trusting.AddCert(encrypted.Certificate())
+	expired, outdated := expiredServer(t)
 	for _, test := range []struct {
 		name, upstream, path string
 		roots                *x509.CertPool
+		serverName           string
 		want                 string // empty: healthy
 	}{
-		{"a connection will do", application.URL, "", nil, ""},
-		{"healthy", application.URL, "/healthz?deep", nil, ""},
-		{"redirects", application.URL, "/moved", nil, ""},
-		{"fails", application.URL, "/broken", nil, "/broken is answered 500"},
-		{"refuses", "http://127.0.0.1:1", "", nil, "connection refused"},
-		{"refuses, with a path", "http://127.0.0.1:1", "/healthz", nil, "connection refused"},
-		{"unknown host", "http://nowhere.invalid", "", nil, "no such host"},
-		{"encrypted", encrypted.URL, "", trusting, ""},
-		{"encrypted by a stranger", encrypted.URL, "", nil, "certificate"},
+		{"a connection will do", application.URL, "", nil, "", ""},
+		{"healthy", application.URL, "/healthz?deep", nil, "", ""},
+		{"redirects", application.URL, "/moved", nil, "", ""},
+		{"fails", application.URL, "/broken", nil, "", "/broken is answered 500"},
+		{"refuses", "http://127.0.0.1:1", "", nil, "", "connection refused"},
+		{"refuses, with a path", "http://127.0.0.1:1", "/healthz", nil, "", "connection refused"},
+		{"unknown host", "http://nowhere.invalid", "", nil, "", "no such host"},
+		{"encrypted", encrypted.URL, "", trusting, "", ""},
+		{"encrypted, with a path", encrypted.URL, "/healthz", trusting, "", "/healthz is answered 404"},
+		{"encrypted by a stranger", encrypted.URL, "", nil, "", "the upstream's certificate is signed by an unknown authority"},
+		{"encrypted by a stranger, with a path", encrypted.URL, "/healthz", nil, "", "the upstream's certificate is signed by an unknown authority"},
+		{"encrypted for another name", encrypted.URL, "", trusting, "other.internal", "the upstream's certificate is for another name"},
+		{"expired", expired.URL, "", outdated, "", "the upstream's certificate has expired or is not yet valid"},
+		{"no TLS", strings.Replace(application.URL, "http:", "https:", 1), "", nil, "", "the upstream speaks no TLS"},
+		{"zone", "http://[::1%25nowhere0]:1", "/healthz", nil, "", "connect: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			config := to(test.upstream)
-			config.HealthPath, config.RootCAs = test.path, test.roots
+			config.HealthPath, config.RootCAs, config.ServerName = test.path, test.roots, test.serverName
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			err := newGateway(t, config).Probe(ctx)
 			if (err == nil) != (test.want == "") {
 				t.Fatalf("error %v, want %q", err, test.want)
 			}
-			if err != nil && (!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "127.0.0.1")) {
+			if err != nil && (!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "example")) {
 				t.Errorf("error %v, want %q and no address", err, test.want)
 			}
 		})
 	}
+}
+
+// Ensure that probes and first requests to an https upstream do not disturb each
+// other, which the race detector sees.
+func TestGateway_ProbesWhileItServes(t *testing.T) {
+	application := httptest.NewUnstartedServer(http.NotFoundHandler())
+	application.EnableHTTP2 = true
+	application.Config.ErrorLog = discard()
+	application.StartTLS()
+	defer application.Close()
+	config := to(application.URL)
+	config.RootCAs = x509.NewCertPool()
+	config.RootCAs.AddCert(application.Certificate())
+	forward := newGateway(t, config)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := forward.Probe(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			w := httptest.NewRecorder()
+			forward.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			if w.Code != http.StatusNotFound {
+				t.Errorf("answered %d", w.Code)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Ensure that a failure reaches a client whose content has stalled, and that the
+// connection ends with it.
+func TestGateway_FailureReachesAStalledClient(t *testing.T) {
+	for _, test := range []struct{ name, framing string }{
+		{"short", "Content-Length: 100000"},
+		{"long", "Content-Length: 1000000"},
+		{"chunks", "Transfer-Encoding: chunked"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			connection := dial(t, serve(t, newGateway(t, to("http://127.0.0.1:1"))).URL)
+			if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\n"+test.framing+"\r\n\r\n4\r\nhalf\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(connection)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 502 ") {
+				t.Errorf("answered %q, %v", answer, err)
+			}
+		})
+	}
+}
+
+// Ensure that a client whose content is only a little late keeps its connection
+// after a failure.
+func TestGateway_FailureKeepsTheConnection(t *testing.T) {
+	url := serve(t, newGateway(t, to("http://127.0.0.1:1"))).URL
+	connection := dial(t, url)
+	reader := bufio.NewReader(connection)
+	for range 2 {
+		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+		if _, err := io.WriteString(connection, "half"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusBadGateway || answer.Close {
+			t.Errorf("answered %d, %v, closed %t", answer.StatusCode, err, answer.Close)
+		}
+	}
+}
+
+// Ensure that many answers which break off do not flood the log.
+func TestGateway_BrokenAnswersAreLoggedOnce(t *testing.T) {
+	log := new(lockedBuffer)
+	config := to("http://" + listen(t, saying("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")))
+	config.Logger = logTo(log)
+	url := serve(t, newGateway(t, config)).URL
+	begin := time.Now()
+	for range 20 {
+		answer, err := http.DefaultClient.Do(get(t, url))
+		if err != nil {
+			continue // broken off before the header was read
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+	if lines, most := strings.Count(log.String(), "level=WARN"), 1+int(time.Since(begin)/time.Second); lines < 1 || lines > most {
+		t.Errorf("%d lines, want at most %d:\n%s", lines, most, log)
+	}
+}
+
+// Ensure that probes share a connection, whatever the answer says.
+func TestGateway_ProbeKeepsItsConnection(t *testing.T) {
+	var connections atomic.Int64
+	application := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("healthy ", 4096))
+	}))
+	application.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	application.Start()
+	defer application.Close()
+	config := to(application.URL)
+	config.HealthPath = "/healthz"
+	forward := newGateway(t, config)
+	for range 5 {
+		if err := forward.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// expiredServer proves who it is with a certificate whose time is over, and returns
+// whom to believe about it.
+func expiredServer(t *testing.T) (*httptest.Server, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:    time.Now().Add(-2 * time.Hour),
+		NotAfter:     time.Now().Add(-time.Hour),
+	}
+	content, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = discard()
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{content}, PrivateKey: key}}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	believed := x509.NewCertPool()
+	believed.AddCert(certificate)
+	return server, believed
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"example.com/weir/adapter-inbound-web/subject"
 )
 
 // Header fields in the canonical form of net/http.
@@ -17,6 +19,30 @@ const (
 	xForwardedTLS  = "X-Forwarded-Proto"
 	xRealIP        = "X-Real-Ip"
 )
+
+// isProxyField reports whether a field, other than Forwarded, is one that
+// applications believe and only a proxy has to write: who the client is, and which
+// path it asked for. Beside Host, Proto and the like, proxies add their own.
+func isProxyField(name string) bool {
+	switch name {
+	case xRealIP, "X-Forwarded", "X-Client-Ip", "True-Client-Ip", "X-Original-Url", "X-Rewrite-Url":
+		return true
+	default:
+		return strings.HasPrefix(name, xForwarded)
+	}
+}
+
+// removeAmbiguousFields removes fields with an underscore in their name. CGI and
+// what follows it, such as WSGI, Rack and PHP, take X_Forwarded_For and
+// X-Forwarded-For for one field, and a client could bring back any that is
+// removed or replaced here.
+func removeAmbiguousFields(header http.Header) {
+	for name := range header {
+		if strings.Contains(name, "_") {
+			delete(header, name)
+		}
+	}
+}
 
 // removeRateLimitFields removes the fields of both families in all their forms,
 // those of older drafts too.
@@ -58,11 +84,17 @@ func removeHiddenUpgrade(header http.Header) {
 // clientFields tells the application of the client.
 type clientFields struct {
 	standard bool
-	proxies  []netip.Prefix
+	// proxies are those whose fields are believed.
+	proxies []netip.Prefix
 }
 
 func newClientFields(config Config) clientFields {
-	return clientFields{standard: config.Forwarded == StandardForwarded, proxies: config.TrustedProxies}
+	fields := clientFields{standard: config.Forwarded == StandardForwarded}
+	// Of the family that the proxies do not write, clients are the authors.
+	if fields.standard == (config.ProxiesWrite == subject.StandardForwarded) {
+		fields.proxies = config.TrustedProxies
+	}
+	return fields
 }
 
 // write puts the fields of one family for in into header, which then has none of
@@ -72,8 +104,7 @@ func (f clientFields) write(header http.Header, in *http.Request) {
 	trusted := f.trusts(peer)
 	header.Del(forwarded)
 	for name := range header {
-		// A trusted proxy may say more than For, Host and Proto, such as Prefix.
-		if (strings.HasPrefix(name, xForwarded) || name == xRealIP) && (f.standard || !trusted) {
+		if isProxyField(name) && (!trusted || f.standard && isXFamily(name)) {
 			delete(header, name)
 		}
 	}
@@ -86,6 +117,11 @@ func (f clientFields) write(header http.Header, in *http.Request) {
 		return
 	}
 	writeX(header, in, peer, heard)
+}
+
+// isXFamily reports whether a field says what Forwarded does, in other words.
+func isXFamily(name string) bool {
+	return strings.HasPrefix(name, xForwarded) || name == xRealIP
 }
 
 func writeX(header http.Header, in *http.Request, peer netip.Addr, heard http.Header) {

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"log"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -26,9 +28,11 @@ type Gateway struct {
 	transport *transport
 	proxy     *httputil.ReverseProxy
 	client    clientFields
-	health    string
-	failures  *answer.Upstream
-	logger    *slog.Logger
+	health    *url.URL // nil without a health path
+	// probe is of its own: http.Transport changes the one that it is given.
+	probe    *tls.Config
+	failures *answer.Upstream
+	logger   *slog.Logger
 }
 
 var _ http.Handler = (*Gateway)(nil)
@@ -48,8 +52,9 @@ func New(config Config) (*Gateway, error) {
 		upstream:  upstream,
 		transport: newTransport(config),
 		client:    newClientFields(config),
-		health:    config.HealthPath,
-		failures:  answer.NewUpstream(logger),
+		health:    healthTarget(upstream, config.HealthPath),
+		probe:     tlsConfig(config),
+		failures:  answer.NewUpstream(logger).AcrossOrigins(config.CORS),
 		logger:    logger,
 	}
 	g.proxy = &httputil.ReverseProxy{
@@ -59,7 +64,7 @@ func New(config Config) (*Gateway, error) {
 		Transport:      g.transport,
 		FlushInterval:  flushAfter,
 		BufferPool:     new(buffers),
-		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		ErrorLog:       log.New(&errorLog{logger: logger}, "", 0),
 	}
 	return g, nil
 }
@@ -71,11 +76,11 @@ func (g *Gateway) Close() { g.transport.close() }
 // ServeHTTP sends r on and answers with what comes back.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
-		answer.NotTunneled().Write(w, r)
+		g.failures.Refuse(w, r, answer.NotTunneled())
 		return
 	}
 	if !isVisible(r.Header["Upgrade"]) {
-		answer.BadRequest("The Upgrade header cannot be read.").Write(w, r)
+		g.failures.Refuse(w, r, answer.BadRequest("The Upgrade header cannot be read."))
 		return
 	}
 	p := &passage{header: w.Header(), decided: maps.Clone(w.Header())}
@@ -110,6 +115,7 @@ func isVisible(values []string) bool {
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	forwardTarget(r.Out.URL, r.In)
 	r.Out.URL.Scheme, r.Out.URL.Host = g.upstream.Scheme, g.upstream.Host
+	removeAmbiguousFields(r.Out.Header)
 	removeLimiterFields(r.Out.Header)
 	removeHiddenUpgrade(r.Out.Header)
 	r.Out.Header.Set(answer.RequestIDField, answer.CorrelationID(r.In))
@@ -134,13 +140,15 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case p.body.isBroken():
 		// The error would name the client's address.
 		g.logger.LogAttrs(r.Context(), slog.LevelDebug, "the client's content broke off", correlation(r))
-		answer.BadRequest("The content of the request cannot be read to its end.").Write(w, r)
+		g.failures.Refuse(w, r, answer.BadRequest("The content of the request cannot be read to its end."))
 	case errors.Is(r.Context().Err(), context.Canceled):
 		g.logger.LogAttrs(r.Context(), slog.LevelDebug, "the client left", correlation(r))
 		panic(http.ErrAbortHandler) // there is nobody to answer
 	case isTimeout(err):
+		p.hurry(w)
 		g.failures.NotAnswered(w, r, err)
 	default:
+		p.hurry(w)
 		g.failures.Unusable(w, r, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 type passageKey struct{}
@@ -31,10 +32,23 @@ func passageOf(ctx context.Context) *passage {
 func (p *passage) prepare() {
 	// An informational answer (1xx) of the application has cleared it.
 	maps.Copy(p.header, p.decided)
-	if p.duplex && !p.body.ended.Load() {
+	if p.duplex && p.body.isAwaited() {
 		// net/http does not find the next request behind what is left of this one,
 		// and panics when it looks for it.
 		p.header["Connection"] = []string{"close"}
+	}
+}
+
+// contentTimeout is how long a failure waits for content that is not long. A
+// client that sends it in time keeps its connection.
+const contentTimeout = time.Second
+
+// hurry bounds how long net/http waits, before it sends an answer over HTTP/1, for
+// content that nobody wants any more.
+func (p *passage) hurry(w http.ResponseWriter) {
+	if p.body.isAwaited() {
+		// Where there are no deadlines, there is no waiting.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(contentTimeout))
 	}
 }
 
@@ -54,6 +68,9 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// isAwaited reports whether the client has yet to send something.
+func (b *clientBody) isAwaited() bool { return b != nil && !b.ended.Load() }
 
 func (b *clientBody) isBroken() bool { return b != nil && b.broken.Load() }
 

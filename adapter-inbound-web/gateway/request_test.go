@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/weir/adapter-inbound-web/gateway"
+	"example.com/weir/adapter-inbound-web/subject"
 )
 
 // Ensure that method and target reach the application as the client wrote them,
@@ -97,43 +98,53 @@ func TestGateway_ForwardingFields(t *testing.T) {
 	for _, test := range []struct {
 		name, peer string
 		forwarded  gateway.Forwarded
+		proxies    subject.Forwarded
 		trusted    []netip.Prefix
 		header     []string
 		want       map[string]string
 	}{
-		{"nothing claimed", "192.0.2.1:4711", gateway.XForwarded, here, nil, map[string]string{
+		{"nothing claimed", "192.0.2.1:4711", gateway.XForwarded, subject.XForwardedFor, here, nil, map[string]string{
 			"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"the zero value is X-Forwarded", "192.0.2.1:4711", "", nil, nil, map[string]string{
+		{"the zero value is X-Forwarded", "192.0.2.1:4711", "", "", nil, nil, map[string]string{
 			"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"claims of a client", "192.0.2.1:4711", gateway.XForwarded, here, claims, map[string]string{
+		{"claims of a client", "192.0.2.1:4711", gateway.XForwarded, subject.XForwardedFor, here, claims, map[string]string{
 			"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"words of a proxy", "10.0.0.1:4711", gateway.XForwarded, here, claims, map[string]string{
+		{"words of a proxy", "10.0.0.1:4711", gateway.XForwarded, subject.XForwardedFor, here, claims, map[string]string{
 			"X-Forwarded-For": "203.0.113.7, 203.0.113.8, 10.0.0.2, 10.0.0.1", "X-Forwarded-Host": "claimed.example", "X-Forwarded-Proto": "https",
 			"X-Forwarded-Prefix": "/claimed", "X-Real-Ip": "203.0.113.9"}},
-		{"proxy in the other form", "[::ffff:10.0.0.1]:4711", gateway.XForwarded, here, claims[:2], map[string]string{
+		{"proxy in the other form", "[::ffff:10.0.0.1]:4711", gateway.XForwarded, subject.XForwardedFor, here, claims[:2], map[string]string{
 			"X-Forwarded-For": "203.0.113.7, 10.0.0.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"IPv6", "[fe80::1%eth0]:4711", gateway.XForwarded, here, nil, map[string]string{
+		{"IPv6", "[fe80::1%eth0]:4711", gateway.XForwarded, subject.XForwardedFor, here, nil, map[string]string{
 			"X-Forwarded-For": "fe80::1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"no address", "@", gateway.XForwarded, here, claims, map[string]string{
+		{"no address", "@", gateway.XForwarded, subject.XForwardedFor, here, claims, map[string]string{
 			"X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
-		{"a client names the fields as hop-by-hop", "192.0.2.1:4711", gateway.XForwarded, here, []string{"Connection", "X-Forwarded-For, X-Request-Id"}, map[string]string{
+		{"a client names the fields as hop-by-hop", "192.0.2.1:4711", gateway.XForwarded, subject.XForwardedFor, here, []string{"Connection", "X-Forwarded-For, X-Request-Id"}, map[string]string{
 			"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
 
-		{"standard, nothing claimed", "192.0.2.1:4711", gateway.StandardForwarded, here, nil, map[string]string{
+		{"standard, nothing claimed", "192.0.2.1:4711", gateway.StandardForwarded, subject.StandardForwarded, here, nil, map[string]string{
 			"Forwarded": `for=192.0.2.1;proto=http;host="app.example:8080"`}},
-		{"standard, claims of a client", "192.0.2.1:4711", gateway.StandardForwarded, here, claims, map[string]string{
+		{"standard, claims of a client", "192.0.2.1:4711", gateway.StandardForwarded, subject.StandardForwarded, here, claims, map[string]string{
 			"Forwarded": `for=192.0.2.1;proto=http;host="app.example:8080"`}},
-		{"standard, words of a proxy", "10.0.0.1:4711", gateway.StandardForwarded, here, claims, map[string]string{
+		{"standard, words of a proxy", "10.0.0.1:4711", gateway.StandardForwarded, subject.StandardForwarded, here, claims, map[string]string{
 			"Forwarded": `for=203.0.113.7, for=203.0.113.8;proto=https, for=10.0.0.1;proto=http;host="app.example:8080"`}},
-		{"standard, IPv6", "[2001:db8::1]:4711", gateway.StandardForwarded, here, nil, map[string]string{
+		{"standard, IPv6", "[2001:db8::1]:4711", gateway.StandardForwarded, subject.StandardForwarded, here, nil, map[string]string{
 			"Forwarded": `for="[2001:db8::1]";proto=http;host="app.example:8080"`}},
-		{"standard, no address", "@", gateway.StandardForwarded, here, nil, map[string]string{
+		{"standard, no address", "@", gateway.StandardForwarded, subject.StandardForwarded, here, nil, map[string]string{
 			"Forwarded": `for=unknown;proto=http;host="app.example:8080"`}},
+
+		{"a proxy that writes the other family", "10.0.0.1:4711", gateway.XForwarded, subject.StandardForwarded, here, claims, map[string]string{
+			"X-Forwarded-For": "10.0.0.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
+		{"standard, a proxy that writes the other family", "10.0.0.1:4711", gateway.StandardForwarded, subject.XForwardedFor, here, claims, map[string]string{
+			"Forwarded": `for=10.0.0.1;proto=http;host="app.example:8080"`}},
+		{"standard, a proxy of the zero value", "10.0.0.1:4711", gateway.StandardForwarded, "", here, claims, map[string]string{
+			"Forwarded": `for=10.0.0.1;proto=http;host="app.example:8080"`}},
+		{"a proxy of the zero value", "10.0.0.1:4711", gateway.XForwarded, "", here, claims[:2], map[string]string{
+			"X-Forwarded-For": "203.0.113.7, 10.0.0.1", "X-Forwarded-Host": "app.example:8080", "X-Forwarded-Proto": "http"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var seen http.Header
 			config := to(serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Clone() })).URL)
-			config.Forwarded, config.TrustedProxies = test.forwarded, test.trusted
+			config.Forwarded, config.ProxiesWrite, config.TrustedProxies = test.forwarded, test.proxies, test.trusted
 			request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 			request.RemoteAddr, request.Host = test.peer, "app.example:8080"
 			for i := 0; i+1 < len(test.header); i += 2 {
@@ -143,6 +154,61 @@ func TestGateway_ForwardingFields(t *testing.T) {
 			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Real-Ip", "Forwarded"} {
 				if got := strings.Join(seen[name], " | "); got != test.want[name] {
 					t.Errorf("the application sees %s: %s, want %s", name, got, test.want[name])
+				}
+			}
+		})
+	}
+}
+
+// Ensure that no spelling of a field which the gateway removes or replaces passes
+// it that an application could take for that field.
+func TestGateway_AmbiguousFields(t *testing.T) {
+	var seen http.Header
+	gatewayURL := inFrontOf(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Clone() },
+		func(c *gateway.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	raw(t, gatewayURL, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+
+		"X_Forwarded_For: 203.0.113.7\r\nX-Forwarded_Host: claimed.example\r\nx_real-ip: 203.0.113.7\r\n"+
+		"Weir_Management_Token: x\r\nX_RateLimit-Limit: 5\r\nX_Api_Key: x\r\n_: x\r\nX-Kept: x\r\n\r\n")
+	if seen.Get("X-Kept") == "" {
+		t.Error("X-Kept does not pass")
+	}
+	for name := range seen {
+		if strings.Contains(name, "_") {
+			t.Errorf("%s passes", name)
+		}
+	}
+}
+
+// Ensure that what only a proxy has to say passes from a trusted one alone.
+func TestGateway_ProxyFields(t *testing.T) {
+	names := []string{"X-Forwarded", "X-Client-Ip", "True-Client-Ip", "X-Original-Url", "X-Rewrite-Url"}
+	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	for _, test := range []struct {
+		name      string
+		trusted   []netip.Prefix
+		forwarded gateway.Forwarded
+		proxies   subject.Forwarded
+		passes    bool
+	}{
+		{"client", nil, gateway.XForwarded, subject.XForwardedFor, false},
+		{"proxy", here, gateway.XForwarded, subject.XForwardedFor, true},
+		{"standard, proxy", here, gateway.StandardForwarded, subject.StandardForwarded, true},
+		{"proxy that writes the other family", here, gateway.XForwarded, subject.StandardForwarded, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var seen http.Header
+			gatewayURL := inFrontOf(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Clone() },
+				func(c *gateway.Config) {
+					c.TrustedProxies, c.Forwarded, c.ProxiesWrite = test.trusted, test.forwarded, test.proxies
+				})
+			request := get(t, gatewayURL)
+			for _, field := range names {
+				request.Header.Set(field, "claimed")
+			}
+			send(t, request)
+			for _, field := range names {
+				if passes := seen.Get(field) != ""; passes != test.passes {
+					t.Errorf("%s passes: %t", field, passes)
 				}
 			}
 		})

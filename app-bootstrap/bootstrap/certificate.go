@@ -25,6 +25,7 @@ type certificate struct {
 	looking sync.Mutex
 	next    time.Time // not before
 	seen    [2]os.FileInfo
+	failure string // of the files as they were seen; empty if they were loaded
 }
 
 // newCertificate returns nil where there are no files.
@@ -62,8 +63,9 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // renew loads files that have changed. While they are broken, such as when only
-// one of them has been written, the pair stays as it is. Each state of the files
-// is tried, and complained of, once.
+// one of them has been written, the pair stays as it is. Broken files are tried
+// each time: what is wrong need not show in their state, such as who may read
+// them. Each state of the files is complained of once.
 func (c *certificate) renew() {
 	now := time.Now()
 	if now.Before(c.next) {
@@ -71,19 +73,24 @@ func (c *certificate) renew() {
 	}
 	c.next = now.Add(lookEvery)
 	seen, err := c.look()
+	unchanged := same(c.seen[0], seen[0]) && same(c.seen[1], seen[1])
 	if err == nil {
-		if same(c.seen[0], seen[0]) && same(c.seen[1], seen[1]) {
+		if unchanged && c.failure == "" {
 			return
 		}
 		err = c.load()
-	} else if c.seen[0] == nil {
-		return // missing, as it was
 	}
 	c.seen = seen
 	if err != nil {
+		known := c.failure
+		c.failure = err.Error()
+		if unchanged && c.failure == known {
+			return
+		}
 		c.logger.Error("the certificate cannot be renewed, the last one stays in use", "key", "app.web.tls.cert-file", "error", err)
 		return
 	}
+	c.failure = ""
 	c.logger.Info("the certificate was renewed", "key", "app.web.tls.cert-file")
 }
 
@@ -109,8 +116,12 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// same is true for two states of a file that cannot be told apart.
+// same is true for two states of a file that cannot be told apart. Nil is that of
+// a missing one.
 func same(one, other os.FileInfo) bool {
+	if one == nil && other == nil {
+		return true
+	}
 	return one != nil && other != nil && os.SameFile(one, other) &&
 		one.Size() == other.Size() && one.ModTime().Equal(other.ModTime())
 }

@@ -37,6 +37,8 @@ func newResource() application { return gateway.Resource() }
 func newGateway(cfg config.Config, logger *slog.Logger) (*gateway.Gateway, error) {
 	settings := cfg.Web.Gateway
 	settings.TrustedProxies = cfg.Web.Subject.TrustedProxies
+	settings.ProxiesWrite = cfg.Web.Subject.Forwarded
+	settings.CORS = cfg.Web.CORS
 	settings.Logger = logger
 	return gateway.New(settings)
 }

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -63,6 +64,31 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
+// spoil makes path useless without a change of its state, as taking away the right
+// to read it does, which would not stop root.
+func spoil(t *testing.T, path string) (restore func()) {
+	t.Helper()
+	state, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPlace := func(content []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, state.ModTime(), state.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inPlace(bytes.Repeat([]byte{'x'}, len(content)))
+	return func() { inPlace(content) }
+}
+
 func newFiles(t *testing.T) config.TLS {
 	t.Helper()
 	directory := t.TempDir()
@@ -114,7 +140,17 @@ func TestCertificate_IsRenewed(t *testing.T) {
 		writePair(t, files, "third")
 		time.Sleep(lookEvery)
 		expect("after the repair", "third")
-		if lines := strings.Count(log.String(), "level=ERROR"); lines != 2 {
+
+		writePair(t, files, "fourth")
+		restore := spoil(t, files.KeyFile)
+		for range 3 {
+			time.Sleep(lookEvery)
+			expect("while the key cannot be read", "third")
+		}
+		restore()
+		time.Sleep(lookEvery)
+		expect("after a repair that the state of the files does not show", "fourth")
+		if lines := strings.Count(log.String(), "level=ERROR"); lines != 3 {
 			t.Errorf("%d errors are logged, want one for each state of the files:\n%s", lines, log)
 		}
 	})
@@ -251,6 +287,37 @@ func TestApp_Forwards(t *testing.T) {
 	})
 	if status, text := get(t, "http://"+app.public.Addr()+"/"); status != http.StatusBadGateway {
 		t.Errorf("answered %d %s", status, text)
+	}
+	app.cancel()
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure that of a family which the proxies do not write nothing is believed: their
+// clients wrote it.
+func TestApp_ForwardsTheFamilyOfTheProxies(t *testing.T) {
+	application := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For"))
+	}))
+	defer application.Close()
+	app := run(t, localConfig(t, "app.web.upstream="+application.URL,
+		"app.web.subject.trusted-proxies=127.0.0.1", "app.web.subject.forwarded=forwarded"))
+	request, err := http.NewRequest(http.MethodGet, "http://"+app.public.Addr()+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Forwarded", "for=203.0.113.7")
+	request.Header.Set("X-Forwarded-For", "203.0.113.8")
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || string(body) != "127.0.0.1" {
+		t.Errorf("the application sees %d %q, %v", response.StatusCode, body, err)
 	}
 	app.cancel()
 	if err := app.wait(t); err != nil {

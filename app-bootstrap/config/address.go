@@ -1,9 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 )
 
 // listenerAddress is where a listener is to listen.
@@ -13,7 +16,8 @@ type listenerAddress struct {
 	port uint16
 }
 
-// listeners checks the addresses of all listeners, each and against the others.
+// listeners checks the addresses of all listeners, each and against the others,
+// and that the upstream is none of them.
 func (r *resolver) listeners(web webSection) {
 	var taken []listenerAddress
 	for _, given := range []struct{ key, address string }{
@@ -36,13 +40,40 @@ func (r *resolver) listeners(web webSection) {
 		}
 		taken = append(taken, listener)
 	}
+	upstream, ok := upstreamAddress(web.Upstream)
+	for _, listener := range taken {
+		if ok && upstream.leadsTo(listener) {
+			r.add(upstreamKey, "leads to %s, must be the address of the application", listener.key)
+			return
+		}
+	}
+}
+
+// upstreamAddress does not say what is wrong with an upstream; the gateway does.
+func upstreamAddress(upstream string) (listenerAddress, bool) {
+	parsed, err := url.Parse(upstream)
+	if err != nil || parsed.Hostname() == "" {
+		return listenerAddress{}, false
+	}
+	port, err := net.LookupPort("tcp", cmp.Or(parsed.Port(), parsed.Scheme))
+	return listenerAddress{upstreamKey, parsed.Hostname(), uint16(port)}, err == nil
+}
+
+// leadsTo reports whether who connects to a reaches listener. A name or an
+// address of this machine other than the loopback ones is not recognized: most
+// are of another machine.
+func (a listenerAddress) leadsTo(listener listenerAddress) bool {
+	if isLoopbackHost(a.host) || isEveryInterface(a.host) {
+		return a.collidesWith(listener)
+	}
+	return a.port == listener.port && a.port != 0 && isSameHost(a.host, listener.host)
 }
 
 // collidesWith reports whether a cannot be opened while other is open. With port
 // 0 the system sees to that.
 func (a listenerAddress) collidesWith(other listenerAddress) bool {
 	return a.port == other.port && a.port != 0 &&
-		(a.host == other.host || isEveryInterface(a.host) || isEveryInterface(other.host))
+		(isSameHost(a.host, other.host) || isEveryInterface(a.host) || isEveryInterface(other.host))
 }
 
 func (r *resolver) address(key, address string) (host string, port uint16, ok bool) {
@@ -63,11 +94,42 @@ func (r *resolver) address(key, address string) (host string, port uint16, ok bo
 // be read counts as loopback: another fault says what is wrong with it.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || host == "localhost" {
+	return err != nil || isLoopbackHost(host)
+}
+
+func isLoopbackHost(host string) bool {
+	if isLocalhost(host) {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func isLocalhost(host string) bool {
+	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+}
+
+// isSameHost takes localhost for the two addresses that it stands for.
+func isSameHost(one, other string) bool {
+	if strings.EqualFold(one, other) {
+		return true
+	}
+	first, err := netip.ParseAddr(one)
+	second, otherErr := netip.ParseAddr(other)
+	switch {
+	case err == nil && otherErr == nil:
+		return first.Unmap() == second.Unmap()
+	case err == nil:
+		return isLocalhost(other) && isLocalhostAddress(first)
+	case otherErr == nil:
+		return isLocalhost(one) && isLocalhostAddress(second)
+	default:
+		return isLocalhost(one) && isLocalhost(other)
+	}
+}
+
+func isLocalhostAddress(addr netip.Addr) bool {
+	return addr.Unmap() == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || addr == netip.IPv6Loopback()
 }
 
 func isEveryInterface(host string) bool {

@@ -84,3 +84,19 @@ func TestLoad_GatewayWithoutEffect(t *testing.T) {
 		t.Errorf("gateway %+v", cfg.Web.Gateway)
 	}
 }
+
+// Ensure that an application may use the port of a listener on another host, as
+// containers do.
+func TestLoad_UpstreamBesideTheListeners(t *testing.T) {
+	for _, web := range []string{
+		`address: ":8080", upstream: "http://app:8080"`,
+		`address: "0.0.0.0:8080", upstream: "http://192.0.2.7:8080"`,
+		`address: "127.0.0.1:8080", upstream: "http://127.0.0.2:8080"`,
+		`address: "127.0.0.1:0", upstream: "http://127.0.0.1:9000"`,
+		`address: "127.0.0.1:80", upstream: "https://127.0.0.1"`,
+	} {
+		if _, _, err := load("app: {web: {" + web + "}}"); err != nil {
+			t.Errorf("%s: %v", web, err)
+		}
+	}
+}
