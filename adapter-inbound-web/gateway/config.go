@@ -108,8 +108,8 @@ func (c Config) check() (*url.URL, error) {
 	return upstream, faults.Err()
 }
 
-// checkScheme refuses what is wrong for the scheme, and what would have no effect, since who sets it takes the
-// connection for something that it is not.
+// checkScheme refuses what is wrong for the scheme, and what would have no
+// effect, since who sets it takes the connection for something that it is not.
 func (c Config) checkScheme(scheme string, faults *ratelimit.Faults) {
 	if scheme == "https" {
 		if c.H2C {

@@ -55,7 +55,8 @@ func upstreamAddress(upstream string) (listenerAddress, bool) {
 	if err != nil || parsed.Hostname() == "" {
 		return listenerAddress{}, false
 	}
-	port, err := net.LookupPort("tcp", cmp.Or(parsed.Port(), parsed.Scheme))
+	defaults := map[string]string{"http": "80", "https": "443"}
+	port, err := strconv.ParseUint(cmp.Or(parsed.Port(), defaults[parsed.Scheme]), 10, 16)
 	return listenerAddress{upstreamKey, parsed.Hostname(), uint16(port)}, err == nil
 }
 
