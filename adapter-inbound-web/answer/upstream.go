@@ -13,6 +13,7 @@ const (
 	upstream                             = "upstream"
 	upstreamUnusable    failure.Category = "unusable"
 	upstreamNotAnswered failure.Category = "not-answered"
+	upstreamBroken      failure.Category = "broken"
 )
 
 // Upstream answers requests that may pass and that the application behind does
@@ -51,6 +52,14 @@ func (u *Upstream) Unusable(w http.ResponseWriter, r *http.Request, err error) {
 // NotAnswered says that the application did not answer in time (504).
 func (u *Upstream) NotAnswered(w http.ResponseWriter, r *http.Request, err error) {
 	u.answer(w, r, upstreamNotAnswered, err, ofStatus(http.StatusGatewayTimeout, "The application did not answer in time."))
+}
+
+// Broken notes that an answer of the application was not sent on to its end, when
+// it is too late to answer anything else.
+func (u *Upstream) Broken(problem string) {
+	if suppressed, due := u.log.take(failureKind{upstream, upstreamBroken}); due {
+		u.log.logger.Warn("the answer was not sent on to its end", "problem", problem, "suppressed", suppressed)
+	}
 }
 
 func (u *Upstream) answer(w http.ResponseWriter, r *http.Request, category failure.Category, err error, problem Problem) {

@@ -64,7 +64,7 @@ func New(config Config) (*Gateway, error) {
 		Transport:      g.transport,
 		FlushInterval:  flushAfter,
 		BufferPool:     new(buffers),
-		ErrorLog:       log.New(&errorLog{logger: logger}, "", 0),
+		ErrorLog:       log.New(errorLog{g.failures}, "", 0),
 	}
 	return g, nil
 }

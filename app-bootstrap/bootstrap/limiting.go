@@ -105,8 +105,8 @@ func newDistributedLimits(cfg config.Config, limiter *redislimit.Limiter, catalo
 	return limits{port: limiter, catalog: catalog, pseudonym: cfg.RateLimit.Redis.Secret.SubjectKey()}
 }
 
-// newStoreCheck loads the programs again after a restart of the store, not only
-// at the start of this process.
+// newStoreCheck runs the programs each time, and so brings them back after a
+// restart of the store.
 func newStoreCheck(limiter *redislimit.Limiter) management.Check {
 	return management.Check{Name: "redis", Probe: limiter.Prepare}
 }
