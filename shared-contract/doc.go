@@ -8,5 +8,5 @@
 //   - ratelimit: the edge port, its requests, policies, decisions and outcomes
 //   - failure: the classes of failure that every capability shares
 //   - pseudonym: keyed digests that stand in for a subject's identity
-//   - ratelimittest: the contract as executable doubles and a model
+//   - ratelimittest: the contract, executable: conformance suite, model, doubles
 package contract

@@ -18,5 +18,5 @@
 //	}
 //
 // An adapter implements EdgePort; package ratelimittest holds doubles for
-// callers and the model that an adapter can be held against.
+// callers, and the suite and the model that an adapter is held against.
 package ratelimit

@@ -13,16 +13,23 @@ type EdgePort interface {
 	// Request made by NewRequest. A call that breaks these promises is answered
 	// Unavailable(invalid-request).
 	//
-	// The implementer promises
+	// The implementer promises, and ratelimittest.Run checks,
+	//   - to refuse as Unavailable what cannot be decided: a ctx that is already
+	//     cancelled (cancelled) or late (deadline-too-short), a cost above the
+	//     policy's maximum (invalid-request), an evaluation ID (unsupported); and
+	//     a policy that the catalog does not hold as Incompatible(unknown-policy);
 	//   - to charge at most once, whatever happens on the way;
-	//   - to charge nothing when it answers a denial or Unavailable;
+	//   - to charge nothing when it answers a denial or Unavailable, such as when
+	//     the store cannot be reached (connection);
 	//   - to answer Indeterminate whenever it cannot tell whether it charged, or
 	//     Incompatible when that is because a reply makes no sense, and never to
 	//     answer "allowed" in doubt;
 	//   - to answer at about the deadline at the latest, though a cancelled call
 	//     may still be charged;
 	//   - to take policies from the catalog it was built with, at the moment of
-	//     the call;
+	//     the call, and to keep what was spent when one is edited under the same
+	//     revision;
+	//   - to decide again by itself once its store is there again;
 	//   - to answer with one of the Outcome values of this package, never nil
 	//     and never a pointer.
 	//

@@ -1,6 +1,9 @@
-// Package ratelimittest is the contract of package ratelimit in executable
-// form: doubles for those who call an EdgePort, and [Memory], a model of every
-// algorithm that an adapter can be held against.
+// Package ratelimittest is the contract of package ratelimit in executable form.
+//
+// For those who implement an EdgePort, [Run] checks every promise of the port,
+// one subtest each, and [Step] is a model of every algorithm to compare
+// decisions with. For those who call one there are doubles: [Memory], which
+// decides by the model, and others that always give the same answer.
 package ratelimittest
 
 import (

@@ -42,36 +42,52 @@ func NewMemory(catalog *ratelimit.Catalog, now func() time.Time) *Memory {
 
 // Evaluate keeps the promises of [ratelimit.EdgePort].
 func (m *Memory) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-	unavailable := func(category failure.Category, retryAfter time.Duration) ratelimit.Outcome {
-		return AlwaysUnavailable(category, retryAfter)(request)
+	policy, refusal := precondition(ctx, m.catalog.Current(), request)
+	if refusal != nil {
+		return refusal
 	}
-	if _, finite := ctx.Deadline(); !finite || request.IsZero() {
-		return unavailable(failure.InvalidRequest, 0)
-	}
-	if request.EvaluationID() != "" {
-		return unavailable(failure.Unsupported, 0)
-	}
-	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-		return unavailable(failure.DeadlineTooShort, 0)
-	} else if err != nil {
-		return unavailable(failure.Cancelled, 0)
-	}
-	policy, known := m.catalog.Current().Policy(request.PolicyID())
-	if !known {
-		return AlwaysIncompatible(failure.UnknownPolicy)(request)
-	}
-	if request.Cost() > policy.MaxCost() {
-		return unavailable(failure.InvalidRequest, 0)
-	}
-
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := memoryKey{policy.ID(), policy.Revision(), request.Subject()}
 	state, verdict := Step(policy, m.states[key], m.now().UnixMilli(), request.Cost())
-	if verdict.ClockUnsafe {
-		return unavailable(failure.ClockUnsafe, millis(verdict.RetryAfter))
-	}
 	m.states[key] = state
+	return outcomeOf(policy, verdict)
+}
+
+// precondition finds the policy of a request that may be decided, or the refusal
+// of one that may not.
+func precondition(ctx context.Context, policies *ratelimit.Snapshot, request ratelimit.Request) (ratelimit.Policy, ratelimit.Outcome) {
+	refused := func(category failure.Category) (ratelimit.Policy, ratelimit.Outcome) {
+		return ratelimit.Policy{}, AlwaysUnavailable(category, 0)(request)
+	}
+	if _, finite := ctx.Deadline(); !finite || request.IsZero() {
+		return refused(failure.InvalidRequest)
+	}
+	if request.EvaluationID() != "" {
+		return refused(failure.Unsupported)
+	}
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return refused(failure.DeadlineTooShort)
+	} else if err != nil {
+		return refused(failure.Cancelled)
+	}
+	policy, known := policies.Policy(request.PolicyID())
+	if !known {
+		return ratelimit.Policy{}, AlwaysIncompatible(failure.UnknownPolicy)(request)
+	}
+	if request.Cost() > policy.MaxCost() {
+		return refused(failure.InvalidRequest)
+	}
+	return policy, nil
+}
+
+func outcomeOf(policy ratelimit.Policy, verdict Verdict) ratelimit.Outcome {
+	if verdict.ClockUnsafe {
+		return ratelimit.Unavailable{
+			Unavailable: failure.Unavailable{Category: failure.ClockUnsafe, RetryAfter: millis(verdict.RetryAfter)},
+			PolicyID:    policy.ID(),
+		}
+	}
 	return ratelimit.Evaluated{Decision: ratelimit.Decision{
 		Allowed:    verdict.Allowed,
 		Limit:      policy.Quota(),

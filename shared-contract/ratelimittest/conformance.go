@@ -1,0 +1,66 @@
+package ratelimittest
+
+import (
+	"testing"
+	"time"
+
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Deadline is what [Run] leaves each call. A port under test is configured to
+// answer within it, and not to refuse it as too short.
+const Deadline = time.Second
+
+// Harness is what [Run] needs of an implementer: the port, and a hold on the
+// store behind it. Its methods are called from the goroutine of the test, one at
+// a time, and end the test if they fail.
+type Harness interface {
+	// NewPort opens a port over the harness's catalog and store, as one more
+	// process would. All ports of a harness share the store, and what is done to
+	// the store concerns them all.
+	NewPort() ratelimit.EdgePort
+
+	// Pass returns when at least d has passed on the store's clock. It moves the
+	// clock of a store that has one to move, and waits otherwise. The suite asks
+	// for less than two seconds of one harness.
+	Pass(d time.Duration)
+
+	// Disconnect makes the store unreachable before it returns: connections are
+	// closed and new ones refused, so that a port can know that a call never
+	// arrived.
+	Disconnect()
+
+	// LoseReplies lets calls through and their replies disappear: the store
+	// executes the next call, and nobody hears of it. No connection is closed.
+	// The port has just decided, so the next call need not connect first.
+	LoseReplies()
+
+	// Mend ends Disconnect or LoseReplies; what the store knew it still knows. A
+	// port then has five seconds to find it again.
+	Mend()
+}
+
+// Run holds an implementation of [ratelimit.EdgePort] against the promises of
+// the port, one subtest for each. newHarness is called for each of them; its
+// port takes its policies from the catalog, which holds all algorithms and is
+// changed on the way. The store need not be empty: subjects are random.
+//
+//	func TestConformance(t *testing.T) {
+//		ratelimittest.Run(t, func(tb testing.TB, catalog *ratelimit.Catalog) ratelimittest.Harness {
+//			return newHarness(tb, catalog)
+//		})
+//	}
+//
+// What no caller can see from outside is left to the implementer's own tests:
+// that state expires, that keys name nobody, and how a store misbehaves in ways
+// of its own.
+func Run(t *testing.T, newHarness func(testing.TB, *ratelimit.Catalog) Harness) {
+	t.Helper()
+	for _, clause := range clauses() {
+		t.Run(clause.name, func(t *testing.T) {
+			t.Log(clause.promise)
+			catalog := newCatalog()
+			clause.check(newStage(t, newHarness(t, catalog), catalog))
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package ratelimittest
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Ensure that the implementation in memory keeps every promise of the port.
+func TestMemoryConforms(t *testing.T) {
+	Run(t, func(_ testing.TB, catalog *ratelimit.Catalog) Harness {
+		return newMemoryHarness(catalog, flaw{})
+	})
+}
+
+// Ensure that an implementation which breaks one promise is rejected by the
+// clause of that promise, and by no other.
+func TestBrokenImplementationsAreRejected(t *testing.T) {
+	for _, broken := range brokenImplementations() {
+		t.Run(broken.clause+"/"+broken.name, func(t *testing.T) {
+			for _, clause := range clauses() {
+				complaint := examine(t, clause, broken.flaw)
+				switch {
+				case clause.name == broken.clause && complaint == "":
+					t.Errorf("%q accepts it", clause.name)
+				case clause.name == broken.clause:
+					t.Log(complaint)
+				case complaint != "":
+					t.Errorf("%q rejects it too: %s", clause.name, complaint)
+				}
+			}
+		})
+	}
+}
+
+// Ensure that every clause is one that an implementation can break, and that
+// names are unique.
+func TestEveryClauseRejectsSomething(t *testing.T) {
+	var names, rejecting []string
+	for _, clause := range clauses() {
+		names = append(names, clause.name)
+	}
+	for _, broken := range brokenImplementations() {
+		rejecting = append(rejecting, broken.clause)
+	}
+	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); len(distinct) != len(names) {
+		t.Errorf("clauses share a name: %q", names)
+	}
+	for _, name := range names {
+		if !slices.Contains(rejecting, name) {
+			t.Errorf("no broken implementation for %q", name)
+		}
+	}
+	for _, name := range rejecting {
+		if !slices.Contains(names, name) {
+			t.Errorf("a broken implementation for %q, which is no clause", name)
+		}
+	}
+}
+
+// examine plays one clause in time that costs nothing, and returns the complaint.
+func examine(t *testing.T, clause clause, flaw flaw) (complaint string) {
+	synctest.Test(t, func(*testing.T) {
+		var notes notebook
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			catalog := newCatalog()
+			clause.check(newStage(&notes, newMemoryHarness(catalog, flaw), catalog))
+		}()
+		<-done
+		complaint = notes.complaint
+	})
+	return complaint
+}
+
+// notebook is an examiner that writes down what a test would fail with.
+type notebook struct{ complaint string }
+
+func (*notebook) Helper() {}
+
+func (n *notebook) Fatalf(format string, args ...any) {
+	n.complaint = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}

@@ -1,0 +1,234 @@
+package ratelimittest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+func storing(store func(*memoryHarness) ratelimit.EdgePort) flaw { return flaw{store: store} }
+
+// Flaws in what is remembered, and how it is decided.
+
+// openStore is Memory with the parts exposed that flaws replace.
+type openStore struct {
+	harness *memoryHarness
+	key     func(ratelimit.Policy, pseudonym.Digest) any
+	step    step
+
+	mu     sync.Mutex
+	states map[any]State
+}
+
+// step is Step, told what the state is kept under.
+type step func(key any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict)
+
+func soundStep(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	return Step(policy, state, now, cost)
+}
+
+func newOpenStore(h *memoryHarness) *openStore {
+	return &openStore{harness: h, key: subjectPolicyIDAndRevision, step: soundStep, states: make(map[any]State)}
+}
+
+func (s *openStore) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	policy, refusal := precondition(ctx, s.harness.catalog.Current(), request)
+	if refusal != nil {
+		return refusal
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := s.key(policy, request.Subject())
+	state, verdict := s.step(key, policy, s.states[key], s.harness.time().UnixMilli(), request.Cost())
+	s.states[key] = state
+	return outcomeOf(policy, verdict)
+}
+
+func keeping(key func(ratelimit.Policy, pseudonym.Digest) any) flaw {
+	return storing(func(h *memoryHarness) ratelimit.EdgePort {
+		store := newOpenStore(h)
+		store.key = key
+		return store
+	})
+}
+
+func subjectPolicyIDAndRevision(p ratelimit.Policy, s pseudonym.Digest) any {
+	return memoryKey{p.ID(), p.Revision(), s}
+}
+func subjectAndPolicyID(p ratelimit.Policy, s pseudonym.Digest) any { return memoryKey{p.ID(), 0, s} }
+func subjectAndRevision(p ratelimit.Policy, s pseudonym.Digest) any {
+	return memoryKey{"", p.Revision(), s}
+}
+
+func subjectAndPolicy(p ratelimit.Policy, s pseudonym.Digest) any {
+	return struct {
+		ratelimit.Policy
+		pseudonym.Digest
+	}{p, s}
+}
+
+func stepping(step step) flaw {
+	return storing(func(h *memoryHarness) ratelimit.EdgePort {
+		store := newOpenStore(h)
+		store.step = step
+		return store
+	})
+}
+
+func admitOneMore(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	parameters, fixed := policy.Parameters().(ratelimit.FixedWindow)
+	if !fixed {
+		return Step(policy, state, now, cost)
+	}
+	parameters.Limit++
+	next, verdict := Step(newPolicy(policy.ID(), policy.Revision(), parameters), state, now, cost)
+	verdict.Remaining = max(0, verdict.Remaining-1)
+	return next, verdict
+}
+
+func denyTheLastUnit(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	next, verdict := Step(policy, state, now, cost)
+	if policy.Parameters().Algorithm() == ratelimit.FixedWindowAlgorithm && verdict.Allowed && verdict.Remaining == 0 {
+		verdict.Allowed, verdict.RetryAfter = false, verdict.ResetAt-now
+		return state, verdict
+	}
+	return next, verdict
+}
+
+func chargeOneForAnything(_ any, policy ratelimit.Policy, state State, now, _ int64) (State, Verdict) {
+	return Step(policy, state, now, 1)
+}
+
+func chargeOneAfterAll(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	_, verdict := Step(policy, state, now, cost)
+	if !verdict.Allowed {
+		return state, verdict
+	}
+	next, _ := Step(policy, state, now, 1)
+	return next, verdict
+}
+
+func countThenCompare(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	next, verdict := Step(policy, state, now, cost)
+	if !verdict.Allowed && policy.Parameters().Algorithm() == ratelimit.FixedWindowAlgorithm {
+		next.Current += cost
+	}
+	return next, verdict
+}
+
+func forgetEarly(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	if now-state.LastObserved > policy.Window().Milliseconds()/8 {
+		state = State{}
+	}
+	return Step(policy, state, now, cost)
+}
+
+func remainingBelowZero(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	next, verdict := Step(policy, state, now, cost)
+	if !verdict.Allowed && policy.Parameters().Algorithm() == ratelimit.FixedWindowAlgorithm {
+		verdict.Remaining = policy.Quota() - state.Current
+	}
+	return next, verdict
+}
+
+// revisionsAsAtFirst compiles a policy once per revision.
+func revisionsAsAtFirst(h *memoryHarness) ratelimit.EdgePort {
+	type revision struct {
+		id     string
+		number int64
+	}
+	compiled := make(map[revision]ratelimit.Policy)
+	store := newOpenStore(h)
+	store.step = func(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+		of := revision{policy.ID(), policy.Revision()}
+		if _, known := compiled[of]; !known {
+			compiled[of] = policy
+		}
+		return Step(compiled[of], state, now, cost)
+	}
+	return store
+}
+
+func limitOfTheFirstRequest(h *memoryHarness) ratelimit.EdgePort {
+	stored := make(map[any]ratelimit.Policy)
+	store := newOpenStore(h)
+	store.step = func(key any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+		if _, known := stored[key]; !known {
+			stored[key] = policy
+		}
+		return Step(stored[key], state, now, cost)
+	}
+	return store
+}
+
+// keepingTheAlgorithm holds to the algorithm that a subject first met under a
+// policy ID.
+func keepingTheAlgorithm(h *memoryHarness) ratelimit.EdgePort {
+	sound := newOpenStore(h)
+	var mu sync.Mutex
+	kept := make(map[memoryKey]ratelimit.Algorithm)
+	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		policy, refusal := precondition(ctx, h.catalog.Current(), request)
+		if refusal != nil {
+			return refusal
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		of := memoryKey{policy: policy.ID(), subject: request.Subject()}
+		algorithm := policy.Parameters().Algorithm()
+		if kept[of] == "" {
+			kept[of] = algorithm
+		}
+		if kept[of] != algorithm {
+			return AlwaysIncompatible(failure.State)(request)
+		}
+		return sound.Evaluate(ctx, request)
+	})
+}
+
+func snapshotAtTheStart(h *memoryHarness) ratelimit.EdgePort {
+	h.catalog = ratelimit.NewCatalog(h.catalog.Current())
+	return NewMemory(h.catalog, h.time)
+}
+
+// onTheWay is how long a request needs to a store and back.
+const onTheWay = time.Millisecond
+
+// lookingThenCharging leaves time for others between the two.
+func lookingThenCharging(h *memoryHarness) ratelimit.EdgePort {
+	store := newOpenStore(h)
+	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		policy, refusal := precondition(ctx, h.catalog.Current(), request)
+		if refusal != nil {
+			return refusal
+		}
+		key := store.key(policy, request.Subject())
+		store.mu.Lock()
+		state := store.states[key]
+		store.mu.Unlock()
+		time.Sleep(onTheWay)
+		state, verdict := Step(policy, state, h.time().UnixMilli(), request.Cost())
+		store.mu.Lock()
+		store.states[key] = state
+		store.mu.Unlock()
+		return outcomeOf(policy, verdict)
+	})
+}
+
+func denyingOnContention(h *memoryHarness) ratelimit.EdgePort {
+	store := newOpenStore(h)
+	var busy atomic.Bool
+	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		if !busy.CompareAndSwap(false, true) {
+			return denies(request)
+		}
+		defer busy.Store(false)
+		time.Sleep(onTheWay)
+		return store.Evaluate(ctx, request)
+	})
+}

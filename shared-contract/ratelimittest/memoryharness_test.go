@@ -1,0 +1,103 @@
+package ratelimittest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// memoryHarness is a store in memory at the far end of a wire that can be cut.
+type memoryHarness struct {
+	catalog *ratelimit.Catalog
+	wire    atomic.Int32
+	flaw    flaw
+	store   ratelimit.EdgePort
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// States of the wire.
+const (
+	wireWhole int32 = iota
+	wireCut
+	wireMute
+)
+
+// flaw is what makes an implementation a broken one. The zero flaw makes a sound
+// one.
+type flaw struct {
+	// store replaces the store that all ports share.
+	store func(*memoryHarness) ratelimit.EdgePort
+	// port stands before a port that is sound, in each process.
+	port func(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort
+}
+
+func newMemoryHarness(catalog *ratelimit.Catalog, flaw flaw) *memoryHarness {
+	h := &memoryHarness{catalog: catalog, flaw: flaw, now: time.Unix(1_800_000_000, 0)}
+	h.store = NewMemory(catalog, h.time)
+	if flaw.store != nil {
+		h.store = flaw.store(h)
+	}
+	return h
+}
+
+func (h *memoryHarness) time() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+func (h *memoryHarness) Pass(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.now.Add(d)
+}
+
+func (h *memoryHarness) NewPort() ratelimit.EdgePort {
+	sound := calls(h.evaluateRemotely)
+	if h.flaw.port == nil {
+		return sound
+	}
+	return h.flaw.port(h, sound)
+}
+
+func (h *memoryHarness) Disconnect()  { h.wire.Store(wireCut) }
+func (h *memoryHarness) LoseReplies() { h.wire.Store(wireMute) }
+func (h *memoryHarness) Mend()        { h.wire.Store(wireWhole) }
+
+// replyTimeout is how long a port waits for a reply.
+const replyTimeout = 10 * time.Millisecond
+
+func (h *memoryHarness) evaluateRemotely(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	switch _, refusal := precondition(ctx, h.catalog.Current(), request); {
+	case refusal != nil:
+		return refusal
+	case h.wire.Load() == wireCut:
+		return AlwaysUnavailable(failure.Connection, time.Second)(request)
+	case h.wire.Load() == wireMute:
+		h.store.Evaluate(ctx, request)
+		awaitReply(ctx)
+		return AlwaysIndeterminate(failure.NoReply, time.Second)(request)
+	}
+	return h.store.Evaluate(ctx, request)
+}
+
+// awaitReply waits for a reply that does not come.
+func awaitReply(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(replyTimeout):
+	}
+}
+
+// calls is an EdgePort that is a function.
+type calls func(context.Context, ratelimit.Request) ratelimit.Outcome
+
+func (c calls) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	return c(ctx, request)
+}

@@ -1,0 +1,269 @@
+package ratelimittest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+const (
+	// lateness is how long after its deadline a call may still answer.
+	lateness = 500 * time.Millisecond
+	// patience bounds the wait for a port that does not answer at all.
+	patience = Deadline + 10*time.Second
+	// recovery bounds the time from Mend to the first decision.
+	recovery = 5 * time.Second
+	// pollInterval is the pause between two questions whether a port recovered.
+	pollInterval = 5 * time.Millisecond
+)
+
+// examiner is what a clause needs of a test. Fatalf does not return.
+type examiner interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// stage is where one clause is played.
+type stage struct {
+	examiner
+
+	harness Harness
+	catalog *ratelimit.Catalog
+	port    ratelimit.EdgePort
+}
+
+func newStage(examiner examiner, harness Harness, catalog *ratelimit.Catalog) *stage {
+	return &stage{examiner: examiner, harness: harness, catalog: catalog, port: harness.NewPort()}
+}
+
+// enforce puts policies in force instead of those of the same IDs.
+func (s *stage) enforce(policies ...ratelimit.Policy) {
+	s.Helper()
+	byID := make(map[string]ratelimit.Policy)
+	for _, policy := range append(s.catalog.Current().Policies(), policies...) {
+		byID[policy.ID()] = policy
+	}
+	var all []ratelimit.Policy
+	for _, policy := range byID {
+		all = append(all, policy)
+	}
+	s.catalog.Replace(newSnapshot(all...))
+}
+
+// newSubject is one that nobody has seen.
+func (s *stage) newSubject() pseudonym.Digest {
+	var subject pseudonym.Digest
+	_, _ = rand.Read(subject[:]) // never fails
+	return subject
+}
+
+func (s *stage) request(policy ratelimit.Policy, subject pseudonym.Digest, cost int64) ratelimit.Request {
+	s.Helper()
+	return s.requestOf(ratelimit.RequestSpec{PolicyID: policy.ID(), Subject: subject, Cost: cost})
+}
+
+func (s *stage) requestOf(spec ratelimit.RequestSpec) ratelimit.Request {
+	s.Helper()
+	request, err := ratelimit.NewRequest(spec)
+	if err != nil {
+		s.Fatalf("the suite made an invalid request: %v", err)
+	}
+	return request
+}
+
+func withDeadline() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), Deadline)
+}
+
+// call evaluates, and does not wait for ever.
+func (s *stage) call(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	s.Helper()
+	answer := make(chan ratelimit.Outcome, 1)
+	go func() { answer <- s.port.Evaluate(ctx, request) }()
+	select {
+	case outcome := <-answer:
+		return outcome
+	case <-time.After(patience):
+		s.Fatalf("no answer after %v", patience)
+		return nil
+	}
+}
+
+// evaluate is call with a deadline. A pointer to an outcome passes for the
+// outcome: that it is wrong is for one clause to say.
+func (s *stage) evaluate(request ratelimit.Request) ratelimit.Outcome {
+	s.Helper()
+	ctx, cancel := withDeadline()
+	defer cancel()
+	return pointedAt(s.call(ctx, request))
+}
+
+// decide is evaluate for what must come to a decision.
+func (s *stage) decide(policy ratelimit.Policy, subject pseudonym.Digest, cost int64) ratelimit.Decision {
+	s.Helper()
+	outcome := s.evaluate(s.request(policy, subject, cost))
+	evaluated, ok := outcome.(ratelimit.Evaluated)
+	if !ok {
+		s.Fatalf("policy %s: the outcome is %s, must be a decision", policy.ID(), describe(outcome))
+	}
+	return evaluated.Decision
+}
+
+// manyAttempts is enough to spend any quota of the suite, several times.
+const manyAttempts = 10 * quota
+
+// spend is how many requests are admitted in a row before one is denied.
+func (s *stage) spend(policy ratelimit.Policy, subject pseudonym.Digest, cost int64) int {
+	s.Helper()
+	for admitted := range manyAttempts {
+		if !s.decide(policy, subject, cost).Allowed {
+			return admitted
+		}
+	}
+	return manyAttempts
+}
+
+// left is how many units a subject can spend. They are spent then.
+func (s *stage) left(policy ratelimit.Policy, subject pseudonym.Digest) int {
+	s.Helper()
+	return s.spend(policy, subject, 1)
+}
+
+// whole is what is left to a new subject.
+func (s *stage) whole(policy ratelimit.Policy) int {
+	s.Helper()
+	return s.left(policy, s.newSubject())
+}
+
+// wantLeft compares what is left to subject.
+func (s *stage) wantLeft(policy ratelimit.Policy, subject pseudonym.Digest, want int, when string) {
+	s.Helper()
+	if got := s.left(policy, subject); got != want {
+		s.Fatalf("policy %s: %d units are left %s, must be %d", policy.ID(), got, when, want)
+	}
+}
+
+// exhaust spends units until the first denial, which it returns.
+func (s *stage) exhaust(policy ratelimit.Policy, subject pseudonym.Digest) ratelimit.Decision {
+	s.Helper()
+	for range manyAttempts {
+		if decision := s.decide(policy, subject, 1); !decision.Allowed {
+			return decision
+		}
+	}
+	s.Fatalf("policy %s: none of %d requests was denied", policy.ID(), manyAttempts)
+	return ratelimit.Decision{}
+}
+
+// answer is an outcome and when it came.
+type answer struct {
+	outcome ratelimit.Outcome
+	took    time.Duration
+}
+
+// callAtOnce calls ports in turn, all at one time, and waits for every answer.
+func (s *stage) callAtOnce(ports []ratelimit.EdgePort, times int, request ratelimit.Request) []answer {
+	s.Helper()
+	start := make(chan struct{})
+	answers := make(chan answer, times)
+	for i := range times {
+		go func() {
+			<-start
+			ctx, cancel := withDeadline()
+			defer cancel()
+			called := time.Now()
+			outcome := pointedAt(ports[i%len(ports)].Evaluate(ctx, request))
+			answers <- answer{outcome, time.Since(called)}
+		}()
+	}
+	close(start)
+	var all []answer
+	late := time.After(patience)
+	for len(all) < times {
+		select {
+		case one := <-answers:
+			all = append(all, one)
+		case <-late:
+			s.Fatalf("%d of %d calls have no answer after %v", times-len(all), times, patience)
+		}
+	}
+	return all
+}
+
+// connect sees to it that the next call finds a connection.
+func (s *stage) connect() {
+	s.Helper()
+	s.decide(fixedWindow(), s.newSubject(), 1)
+}
+
+func (s *stage) disconnect() {
+	s.Helper()
+	s.connect()
+	s.harness.Disconnect()
+}
+
+func (s *stage) loseReplies() {
+	s.Helper()
+	s.connect()
+	s.harness.LoseReplies()
+}
+
+// mend mends, and waits until the port decides again.
+func (s *stage) mend() {
+	s.Helper()
+	s.harness.Mend()
+	probe := s.request(fixedWindow(), s.newSubject(), 1)
+	for deadline := time.Now().Add(recovery); ; {
+		outcome := s.evaluate(probe)
+		if _, decided := outcome.(ratelimit.Evaluated); decided {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("%v after the store is back the outcome is %s, must be a decision", recovery, describe(outcome))
+		}
+		time.Sleep(pollInterval) //nolint:forbidigo // this is the poll with a deadline
+	}
+}
+
+// moment is when the store decided.
+func moment(decision ratelimit.Decision) time.Time {
+	return decision.ResetAt.Add(-decision.ResetAfter)
+}
+
+func pointedAt(outcome ratelimit.Outcome) ratelimit.Outcome {
+	switch o := outcome.(type) {
+	case *ratelimit.Evaluated:
+		return *o
+	case *ratelimit.Unavailable:
+		return *o
+	case *ratelimit.Indeterminate:
+		return *o
+	case *ratelimit.Incompatible:
+		return *o
+	default:
+		return outcome
+	}
+}
+
+// describe names an outcome in a few words.
+func describe(outcome ratelimit.Outcome) string {
+	switch o := outcome.(type) {
+	case ratelimit.Evaluated:
+		if o.Decision.Allowed {
+			return "allowed"
+		}
+		return "denied"
+	case ratelimit.Unavailable:
+		return fmt.Sprintf("Unavailable(%s)", o.Category)
+	case ratelimit.Indeterminate:
+		return fmt.Sprintf("Indeterminate(%s)", o.Category)
+	case ratelimit.Incompatible:
+		return fmt.Sprintf("Incompatible(%s)", o.Category)
+	default:
+		return fmt.Sprintf("%T", outcome)
+	}
+}
