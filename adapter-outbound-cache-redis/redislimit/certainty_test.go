@@ -2,7 +2,9 @@ package redislimit_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -20,7 +24,8 @@ const allowed = "*7\r\n$7\r\nALLOWED\r\n:1796000000000\r\n:1796000000000\r\n:5\r
 const inScript = " script: 0123456789abcdef0123456789abcdef01234567, on @user_script:90."
 
 // Ensure that for every way in which an evaluation can fail, the outcome says
-// whether it may have been charged, and that it was sent at most once.
+// whether it may have been charged, and that it was sent at most once: with each
+// kind of dispatch, alone and together with others, in clear and over TLS.
 func TestCertainty(t *testing.T) {
 	answers := func(text string) fakeredis.Behaviour {
 		return fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: text} })
@@ -107,21 +112,126 @@ func TestCertainty(t *testing.T) {
 		"invalid arguments": {answers("*7\r\n$7\r\nINVALID\r\n:1796000000000\r\n:1796000000000\r\n:0\r\n:0\r\n:0\r\n:0\r\n"), "incompatible protocol", 1},
 		"numbers as text":   {edited(":4\r\n", "$1\r\n4\r\n"), "allowed", 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := fakeredis.Start(t, row.behaviour)
-			c := config(t, server.Addr+"/1", policySpec("p", hour))
-			c.CommandTimeout, c.PoolTimeout = 100*time.Millisecond, 100*time.Millisecond
-			c.Username, c.Password = "weir", "hunter2"
-			outcome := evaluate(t, newLimiter(t, c), request(t, "p", "somebody", 1))
-			if got := label(outcome); got != row.want {
-				t.Errorf("outcome is %q, must be %q", got, row.want)
-			}
-			if sent := server.Evaluations(); sent != row.sent {
-				t.Errorf("%d evaluations were sent, must be %d", sent, row.sent)
-			}
-		})
+		for _, line := range lines(t) {
+			t.Run(strings.Join([]string{name, "pooled", line.name}, "/"), func(t *testing.T) {
+				t.Parallel()
+				server := fakeredis.StartEach(t, line.server, always(row.behaviour))
+				line.limiter(t, server, redislimit.Pooled).wantAlone(row.want, row.sent)
+			})
+			t.Run(strings.Join([]string{name, "batched", "alone", line.name}, "/"), func(t *testing.T) {
+				t.Parallel()
+				server := fakeredis.StartEach(t, line.server, always(row.behaviour))
+				line.limiter(t, server, redislimit.Batched).wantAlone(row.want, row.sent)
+			})
+			t.Run(strings.Join([]string{name, "batched", "together", line.name}, "/"), func(t *testing.T) {
+				t.Parallel()
+				first := newHeld()
+				server := fakeredis.StartEach(t, line.server, func(connection int) fakeredis.Behaviour {
+					if connection == 1 {
+						return fakeredis.Polite(first.evaluate)
+					}
+					return row.behaviour
+				})
+				line.limiter(t, server, redislimit.Batched).wantTogether(first, row.want, row.sent)
+			})
+		}
 	}
+}
+
+// line is how to speak with a server: in clear or over TLS.
+type line struct {
+	name   string
+	server *tls.Config
+	scheme string
+	client redislimit.TLS
+}
+
+func lines(t *testing.T) []line {
+	authority := redistest.NewAuthority(t)
+	return []line{
+		{name: "clear", scheme: "redis://"},
+		{
+			name: "TLS", scheme: "rediss://",
+			server: &tls.Config{Certificates: []tls.Certificate{authority.Issue(t, "127.0.0.1").Pair(t)}},
+			client: redislimit.TLS{RootCAs: authority.Pool()},
+		},
+	}
+}
+
+// doubtful is a limiter in front of a server that fails.
+type doubtful struct {
+	t       *testing.T
+	server  *fakeredis.Server
+	limiter *redislimit.Limiter
+}
+
+func (l line) limiter(t *testing.T, server *fakeredis.Server, dispatch redislimit.Dispatch) doubtful {
+	c := config(t, server.Addr, policySpec("p", hour))
+	c.Endpoint, c.TLS = l.scheme+server.Addr+"/1", l.client
+	c.Dispatch = dispatch
+	c.PoolSize = 1 // one lane, when batched
+	c.CommandTimeout, c.PoolTimeout = failureTimeout, failureTimeout
+	c.Username, c.Password = "weir", "hunter2"
+	return doubtful{t, server, newLimiter(t, c)}
+}
+
+// failureTimeout passes in full in each row with a server that is silent.
+const failureTimeout = 300 * time.Millisecond
+
+func (d doubtful) wantAlone(want string, sent int) {
+	d.t.Helper()
+	d.want(evaluate(d.t, d.limiter, request(d.t, "p", "somebody", 1)), want)
+	if got := d.server.Evaluations(); got != sent {
+		d.t.Errorf("%d evaluations were sent, must be %d", got, sent)
+	}
+}
+
+// wantTogether lets an evaluation hold the only lane until three others wait for
+// it. They go in one batch, over a connection of their own, since the first one
+// breaks.
+func (d doubtful) wantTogether(first *held, want string, sent int) {
+	d.t.Helper()
+	const together = 3
+	go evaluate(d.t, d.limiter, request(d.t, "p", "the first", 1))
+	<-first.arrived
+	outcomes := make(chan ratelimit.Outcome, together)
+	for range together {
+		go func() { outcomes <- evaluate(d.t, d.limiter, request(d.t, "p", "somebody", 1)) }()
+	}
+	for deadline := time.Now().Add(failureTimeout); d.limiter.Waiting() < together; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			d.t.Fatal("the others do not wait")
+		}
+	}
+	close(first.release)
+	for range together {
+		d.want(<-outcomes, want)
+	}
+	if got, most := d.server.Evaluations()-1, together*sent; got > most || (sent > 0) != (got > 0) {
+		d.t.Errorf("%d evaluations were sent, must be %d at most, and none only if that is none", got, most)
+	}
+}
+
+func (d doubtful) want(outcome ratelimit.Outcome, want string) {
+	d.t.Helper()
+	if got := label(outcome); got != want {
+		d.t.Errorf("outcome is %q, must be %q", got, want)
+	}
+}
+
+// held keeps an evaluation until it is released, and then breaks its connection.
+type held struct{ arrived, release chan struct{} }
+
+func newHeld() *held { return &held{make(chan struct{}), make(chan struct{})} }
+
+func (h *held) evaluate(string, []string) fakeredis.Reply {
+	close(h.arrived)
+	<-h.release
+	return fakeredis.Reply{Text: "?\r\n", Close: true}
+}
+
+func always(behaviour fakeredis.Behaviour) func(int) fakeredis.Behaviour {
+	return func(int) fakeredis.Behaviour { return behaviour }
 }
 
 // Ensure that a port where nobody listens is told at once.
@@ -145,6 +255,7 @@ func TestNobodyListens(t *testing.T) {
 func TestPoolWaitAndCancellation(t *testing.T) {
 	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{} }))
 	c := config(t, server.Addr, policySpec("p", hour))
+	c.Dispatch = redislimit.Pooled
 	c.PoolSize, c.PoolTimeout, c.CommandTimeout = 1, 50*time.Millisecond, 400*time.Millisecond
 	limiter := newLimiter(t, c)
 

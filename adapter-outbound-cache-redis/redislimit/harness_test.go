@@ -81,6 +81,8 @@ func config(t testing.TB, address string, specs ...ratelimit.PolicySpec) redisli
 		DialTimeout:    time.Second,
 		PoolTimeout:    poolTimeout,
 		PoolSize:       32,
+		Dispatch:       redislimit.Batched,
+		Breaker:        redislimit.Breaker{Failures: 32, OpenFor: 200 * time.Millisecond},
 		MaxInFlight:    1024,
 		Secret:         secret(t),
 		Catalog:        ratelimit.NewCatalog(snapshot(t, specs...)),

@@ -37,10 +37,14 @@ const retrySoon = time.Second
 type Limiter struct {
 	config   Config
 	client   *redis.Client
-	executor *execution.Executor
+	executor execution.Executor
+	breaker  breaker
 	keys     rediskey.Builder
 	probes   []probe
 	health   health
+
+	inspection  *inspection
+	fingerprint probe
 
 	enforced atomic.Pointer[enforcements]
 
@@ -65,7 +69,8 @@ func New(config Config) (*Limiter, error) {
 	l := &Limiter{
 		config:    config,
 		client:    client,
-		executor:  execution.NewExecutor(client),
+		executor:  newExecutor(config.Dispatch, client),
+		breaker:   newBreaker(config.Breaker),
 		keys:      rediskey.NewBuilder(config.Secret),
 		health:    health{logger: config.Logger},
 		admission: semaphore.NewWeighted(int64(config.MaxInFlight)),
@@ -78,22 +83,13 @@ func New(config Config) (*Limiter, error) {
 	if l.probes, err = newProbes(l.keys); err != nil {
 		return nil, fmt.Errorf("self-test: %w", err)
 	}
-	return l, nil
-}
-
-// Prepare connects, makes the programs known to the server, and runs each of
-// them on a key of its own: only that shows that the server decides, that it
-// takes writes, and that the user may run all commands of the programs. Its
-// error names the failure's category only; the cause goes to the log.
-func (l *Limiter) Prepare(ctx context.Context) error {
-	for _, probe := range l.probes {
-		if failed := probe.run(ctx, l.executor); failed != nil {
-			l.health.failed(ctx, failed)
-			return errors.New(string(failed.Category))
-		}
+	if l.fingerprint, err = newFingerprint(config.Secret); err != nil {
+		return nil, fmt.Errorf("fingerprint: %w", err)
 	}
-	l.health.recovered(ctx)
-	return nil
+	if l.inspection, err = newInspection(client, config.Logger); err != nil {
+		return nil, fmt.Errorf("inspection: %w", err)
+	}
+	return l, nil
 }
 
 // Close refuses new evaluations as shutting-down, waits for those in flight
@@ -109,8 +105,9 @@ func (l *Limiter) Close(ctx context.Context) error {
 	return l.closed
 }
 
-// Evaluate keeps the promises of [ratelimit.EdgePort]. It answers within the
-// earlier of ctx's deadline and the sum of pool timeout and command timeout.
+// Evaluate keeps the promises of [ratelimit.EdgePort]. It answers at the latest
+// when ctx's deadline has come, or the command timeout has passed, to which
+// [Pooled] dispatch adds the pool timeout.
 func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 	unavailable := func(category failure.Category) ratelimit.Outcome {
 		return ratelimit.Unavailable{
@@ -153,7 +150,11 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 		return unavailable(failure.Saturated)
 	}
 
-	if bound := now.Add(l.config.PoolTimeout + l.config.CommandTimeout); bound.Before(deadline) {
+	report, closed := l.breaker.pass()
+	if !closed {
+		return unavailable(failure.Connection)
+	}
+	if bound := now.Add(l.config.bound()); bound.Before(deadline) {
 		bounded, cancel := context.WithDeadline(ctx, bound)
 		defer cancel()
 		ctx = bounded
@@ -161,6 +162,7 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 	key := enforced.keys.Key(request.Subject(), request.Subject())
 	cost := strconv.AppendInt(nil, request.Cost(), 10)
 	raw, failed := l.executor.Run(ctx, enforced.call, key, cost)
+	report(failed)
 	if failed != nil {
 		l.health.failed(ctx, failed)
 		if failed.Certain {

@@ -29,32 +29,38 @@ func newProbes(keys rediskey.Builder) ([]probe, error) {
 		ratelimit.SlidingCounter{Limit: 1, Window: time.Millisecond},
 		ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillInterval: time.Millisecond},
 	} {
-		policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
+		spec := ratelimit.PolicySpec{
 			ID:            "self-test",
 			Revision:      1,
 			Parameters:    parameters,
 			MaxCost:       1,
 			FailurePolicy: ratelimit.FailClosed,
-		})
+		}
+		family := keys.Family("probe", spec.ID, "state", spec.Revision, string(parameters.Algorithm()))
+		one, err := newProbe(spec, family.Key(pseudonym.Digest{}, pseudonym.Digest{}))
 		if err != nil {
 			return nil, err
 		}
-		program, arguments, err := programOf(policy)
-		if err != nil {
-			return nil, err
-		}
-		family := keys.Family("probe", policy.ID(), "state", policy.Revision(), string(parameters.Algorithm()))
-		probes = append(probes, probe{
-			call: execution.NewCall(program, arguments...),
-			key:  family.Key(pseudonym.Digest{}, pseudonym.Digest{}),
-		})
+		probes = append(probes, one)
 	}
 	return probes, nil
 }
 
+func newProbe(spec ratelimit.PolicySpec, key string) (probe, error) {
+	policy, err := ratelimit.NewPolicy(spec)
+	if err != nil {
+		return probe{}, err
+	}
+	program, arguments, err := programOf(policy)
+	if err != nil {
+		return probe{}, err
+	}
+	return probe{call: execution.NewCall(program, arguments...), key: key}, nil
+}
+
 // run is nil when the program came to a decision, be it a denial because another
 // process probes in the same millisecond.
-func (p probe) run(ctx context.Context, executor *execution.Executor) *certainty.Failure {
+func (p probe) run(ctx context.Context, executor execution.Executor) *certainty.Failure {
 	raw, failed := executor.Run(ctx, p.call, p.key, []byte("1"))
 	if failed != nil {
 		return failed

@@ -3,6 +3,7 @@ package certainty
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -30,14 +31,21 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Classify says what became of a command that ended with err, or nil when it
 // brought a reply, be it an empty one.
 func (c Command) Classify(err error) *Failure {
-	if err == nil || errors.Is(err, redis.Nil) {
+	return c.ClassifyInBatch(err, math.MaxInt)
+}
+
+// ClassifyInBatch is Classify for a command that was written together with
+// others, in one piece of which the first end bytes hold it and those before it:
+// if not all of these were written, the server has not got the command.
+func (c Command) ClassifyInBatch(err error, end int) *Failure {
+	if err == nil || errors.Is(err, redis.Nil) || c.marker.answered {
 		return nil
 	}
 	if !c.Dispatched() {
 		return ClassifyUndispatched(err)
 	}
 	var unwritten *WriteError
-	if errors.As(err, &unwritten) {
+	if errors.As(err, &unwritten) && unwritten.Written < end {
 		return certain(failure.Connection, err)
 	}
 	var refused redis.Error

@@ -36,18 +36,48 @@ func NewCommand(ctx context.Context, args []any, keyAt int8, last []byte) Comman
 // NoRetry tells the client library never to repeat the command.
 func (Command) NoRetry() bool { return true }
 
+// SetErr is called by the client library, with nil when it has read a reply. When
+// a batch breaks, it puts the error of one command on all of them, those that
+// were answered included; so an answer is noted here.
+func (c Command) SetErr(err error) {
+	if err == nil && c.Val() != nil {
+		c.marker.answered = true
+	}
+	c.Cmd.SetErr(err)
+}
+
 // Dispatched reports whether the command was handed to a connection.
-func (c Command) Dispatched() bool { return c.marker.serialised.Load() }
+func (c Command) Dispatched() bool { return c.marker.phase.Load() == dispatched }
+
+// Withdraw takes the command back, and reports whether that was still possible.
+// If so it will never have an effect: somebody who has it in hand and sends it
+// nevertheless sends it with an empty last argument, which the program must
+// refuse.
+func (c Command) Withdraw() bool { return c.marker.phase.CompareAndSwap(waiting, withdrawn) }
+
+// Withdrawn reports whether the command was taken back.
+func (c Command) Withdrawn() bool { return c.marker.phase.Load() == withdrawn }
+
+// The phases of a command. It leaves the first one once.
+const (
+	waiting int32 = iota
+	dispatched
+	withdrawn
+)
 
 // marker is an argument that notes when it is serialised.
 type marker struct {
-	payload    []byte
-	serialised atomic.Bool
+	payload  []byte
+	phase    atomic.Int32
+	answered bool
 }
 
 // MarshalBinary is called by the client library as it writes the command.
 func (m *marker) MarshalBinary() ([]byte, error) {
-	m.serialised.Store(true)
+	m.phase.CompareAndSwap(waiting, dispatched)
+	if m.phase.Load() == withdrawn {
+		return nil, nil
+	}
 	return m.payload, nil
 }
 

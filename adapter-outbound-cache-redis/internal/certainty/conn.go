@@ -3,6 +3,7 @@ package certainty
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"syscall"
 )
@@ -36,8 +37,21 @@ func MarkWrites(dial Dial) Dial {
 		if raw, ok := conn.(syscall.Conn); ok {
 			return probeable{marked, raw}, nil
 		}
+		if raw, ok := below(conn); ok {
+			return encrypted{marked, raw}, nil
+		}
 		return marked, nil
 	}
+}
+
+// below is the raw connection under one of crypto/tls.
+func below(conn net.Conn) (syscall.Conn, bool) {
+	encrypted, ok := conn.(interface{ NetConn() net.Conn })
+	if !ok {
+		return nil, false
+	}
+	raw, ok := encrypted.NetConn().(syscall.Conn)
+	return raw, ok
 }
 
 type writeMarked struct{ net.Conn }
@@ -59,3 +73,29 @@ type probeable struct {
 }
 
 func (c probeable) SyscallConn() (syscall.RawConn, error) { return c.raw.SyscallConn() }
+
+// encrypted keeps the raw connection out of the library's reach: a record of TLS
+// itself would look to it like a reply. Instead a request is not even begun on a
+// connection that the server has closed. It is a failure all the same, but one
+// that certainly charged nothing.
+type encrypted struct {
+	writeMarked
+	raw syscall.Conn
+}
+
+func (c encrypted) Write(request []byte) (int, error) {
+	if isClosed(c.raw) {
+		return 0, &WriteError{Length: len(request), Err: fmt.Errorf("the server has closed the connection: %w", c.lastWords())}
+	}
+	return c.writeMarked.Write(request)
+}
+
+// lastWords is what the server said before it closed the connection, such as that
+// it does not know the client's certificate: with TLS 1.3 that comes after the
+// handshake. Whatever there is has arrived, so reading does not wait.
+func (c encrypted) lastWords() error {
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		return err
+	}
+	return io.EOF // it answered something that nobody asked for
+}

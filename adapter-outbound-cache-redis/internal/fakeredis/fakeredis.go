@@ -4,6 +4,7 @@ package fakeredis
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -30,7 +31,7 @@ type Server struct {
 
 	evaluations atomic.Int64
 	accepted    atomic.Int64
-	behaviour   Behaviour
+	behaviour   func(connection int) Behaviour
 	listener    net.Listener
 	connections sync.WaitGroup
 }
@@ -60,10 +61,22 @@ func Polite(evaluate Behaviour) Behaviour {
 // Start starts a server that ends with the test.
 func Start(tb testing.TB, behaviour Behaviour) *Server {
 	tb.Helper()
-	var config net.ListenConfig
-	listener, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	return StartEach(tb, nil, func(int) Behaviour { return behaviour })
+}
+
+// StartTLS is Start for a server that speaks TLS.
+func StartTLS(tb testing.TB, config *tls.Config, behaviour Behaviour) *Server {
+	tb.Helper()
+	return StartEach(tb, config, func(int) Behaviour { return behaviour })
+}
+
+// StartEach starts a server that behaves differently on each connection, of
+// which the first is number 1. Without a config it speaks no TLS.
+func StartEach(tb testing.TB, config *tls.Config, behaviour func(connection int) Behaviour) *Server {
+	tb.Helper()
+	listener := listen(tb)
+	if config != nil {
+		listener = tls.NewListener(listener, config)
 	}
 	s := &Server{Addr: listener.Addr().String(), behaviour: behaviour, listener: listener}
 	var open sync.Map
@@ -73,9 +86,9 @@ func Start(tb testing.TB, behaviour Behaviour) *Server {
 			if err != nil {
 				return
 			}
-			s.accepted.Add(1)
+			number := int(s.accepted.Add(1))
 			open.Store(conn, nil)
-			s.connections.Go(func() { s.serve(conn) })
+			s.connections.Go(func() { s.serve(conn, s.behaviour(number)) })
 		}
 	})
 	tb.Cleanup(func() {
@@ -86,7 +99,17 @@ func Start(tb testing.TB, behaviour Behaviour) *Server {
 	return s
 }
 
-func (s *Server) serve(conn net.Conn) {
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return listener
+}
+
+func (s *Server) serve(conn net.Conn, behaviour Behaviour) {
 	defer conn.Close()
 	reader := bufio.NewReader(conn)
 	for {
@@ -97,7 +120,7 @@ func (s *Server) serve(conn net.Conn) {
 		if command == "EVALSHA" {
 			s.evaluations.Add(1)
 		}
-		reply := s.behaviour(command, arguments)
+		reply := behaviour(command, arguments)
 		if _, err := io.WriteString(conn, reply.Text); err != nil || reply.Close {
 			return
 		}

@@ -42,6 +42,12 @@ func NewBuilder(secret pseudonym.Secret) Builder {
 	}
 }
 
+// Common is a key that no secret is part of, so that processes with different
+// secrets meet there.
+func Common(capability, region, kind string) string {
+	return Prefix + capability + ":" + region + ":" + kind
+}
+
 // Family is the set of keys that differ by their subject only. It is prepared
 // once per policy.
 type Family struct {

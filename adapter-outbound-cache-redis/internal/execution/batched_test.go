@@ -1,0 +1,374 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
+	"example.com/weir/lua"
+	"example.com/weir/shared-contract/failure"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+// Ensure that calls which find all lanes taken travel together, that each gets
+// the reply of its own, and that no more connections are used than there are
+// lanes.
+func TestBatched_SharesTheWire(t *testing.T) {
+	server := newGate(t)
+	batched := newBatched(t, server, lanes, dial)
+	holders := server.occupy(t, batched, lanes)
+
+	waiting := make([]<-chan result, 500)
+	for i := range waiting {
+		waiting[i] = begin(t.Context(), batched, strconv.Itoa(i))
+	}
+	eventually(t, "all others wait", func() bool { return batched.Waiting() == len(waiting) })
+	server.release()
+	for i, ended := range waiting {
+		wantValue(t, await(t, ended), strconv.Itoa(i))
+	}
+	for _, ended := range holders {
+		wantValue(t, await(t, ended), "hold")
+	}
+	if got := server.Connections(); got != lanes {
+		t.Errorf("%d connections were used, must be %d", got, lanes)
+	}
+	eventually(t, "all lanes are free again", func() bool { return batched.inUse() == 0 })
+}
+
+// Ensure that a caller leaves when its time is up, and is told what is known.
+func TestBatched_CallersLeave(t *testing.T) {
+	server := newGate(t)
+	batched := newBatched(t, server, 1, dial)
+	holder := server.occupy(t, batched, 1)[0]
+
+	timed, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	wantFailure(t, await(t, begin(timed, batched, "late")), true, failure.Saturated)
+
+	cancelled, leave := context.WithCancel(t.Context())
+	leaver := begin(cancelled, batched, "gone")
+	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
+	leave()
+	wantFailure(t, await(t, leaver), true, failure.Cancelled)
+
+	sent, leaveSent := context.WithCancel(t.Context())
+	second := begin(sent, batched, "hold")
+	eventually(t, "three wait", func() bool { return batched.Waiting() == 3 })
+	server.open <- struct{}{} // lets one go
+	wantValue(t, await(t, holder), "hold")
+	eventually(t, "the second is on its way", func() bool { return server.held.Load() == 2 })
+	leaveSent()
+	wantFailure(t, await(t, second), false, failure.NoReply)
+
+	server.release()
+	if sent := server.Evaluations(); sent != 2 {
+		t.Errorf("%d calls were sent, must be 2: those that were withdrawn must not be", sent)
+	}
+}
+
+// Ensure that a call which is withdrawn while its batch waits for a connection
+// has no effect, although the batch is sent later.
+func TestBatched_WithdrawnFromItsBatch(t *testing.T) {
+	server := newGate(t)
+	greeting := make(chan struct{})
+	var slow atomic.Bool
+	stalling := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if slow.Load() {
+			<-greeting
+		}
+		return dial(ctx, network, address)
+	}
+	batched := newBatched(t, server, 1, stalling)
+	holder := begin(t.Context(), batched, "hold and break")
+	eventually(t, "the lane is taken", func() bool { return server.held.Load() == 1 })
+
+	timed, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	first, second := begin(timed, batched, "withdrawn"), begin(t.Context(), batched, "stays")
+	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
+	slow.Store(true) // from now on, no connection gets ready
+	server.release()
+	wantFailure(t, await(t, holder), false, failure.NoReply)
+	wantFailure(t, await(t, first), true, failure.Connection)
+	close(greeting)
+	wantValue(t, await(t, second), "stays")
+	if got := server.seen(); got != `["hold and break" "" "stays"]` && got != `["hold and break" "stays" ""]` {
+		t.Errorf("the server saw %s: what was withdrawn must come with nothing", got)
+	}
+}
+
+// Ensure that of a batch whose connection breaks, what was answered counts and
+// all the rest is in doubt.
+func TestBatched_HalfABatch(t *testing.T) {
+	server := newGate(t)
+	batched := newBatched(t, server, 1, dial)
+	server.occupy(t, batched, 1)
+	var waiting []<-chan result
+	for i, last := range []string{"1", "2", "break", "3"} {
+		waiting = append(waiting, begin(t.Context(), batched, last))
+		eventually(t, "it waits", func() bool { return batched.Waiting() == i+1 })
+	}
+	server.release()
+	wantValue(t, await(t, waiting[0]), "1")
+	wantValue(t, await(t, waiting[1]), "2")
+	wantFailure(t, await(t, waiting[2]), false, failure.NoReply)
+	wantFailure(t, await(t, waiting[3]), false, failure.NoReply)
+}
+
+// Ensure that a batch which the server does not know the programs of is sent
+// once more, with each program once.
+func TestBatched_LoadsPrograms(t *testing.T) {
+	server := newGate(t)
+	server.forgetful.Store(true)
+	batched := newBatched(t, server, 1, dial)
+	server.occupy(t, batched, 1)
+	var waiting []<-chan result
+	for i := range 20 {
+		waiting = append(waiting, begin(t.Context(), batched, strconv.Itoa(i)))
+	}
+	eventually(t, "all others wait", func() bool { return batched.Waiting() == len(waiting) })
+	server.release()
+	for i, ended := range waiting {
+		wantValue(t, await(t, ended), strconv.Itoa(i))
+	}
+	if got := server.loads.Load(); got != 1 {
+		t.Errorf("%d programs were loaded, must be one", got)
+	}
+}
+
+// Ensure that a batch is one write of the length that is counted with, and that
+// after a write that failed only what was written whole is in doubt.
+func TestBatched_FailedWrite(t *testing.T) {
+	call := testCall()
+	one := call.sizeOf("key", []byte("1"))
+	for name, row := range map[string]struct {
+		written int
+		doubted int // how many of the four may have arrived
+	}{
+		"nothing":             {0, 0},
+		"almost one":          {one - 1, 0},
+		"one":                 {one, 1},
+		"one and a half":      {one + one/2, 1},
+		"all but the last":    {4*one - 1, 3},
+		"all, and then fails": {4 * one, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newGate(t)
+			var lengths atomic.Value
+			failing := func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				return &failingConn{Conn: conn, above: 2 * one, after: row.written, lengths: &lengths}, err
+			}
+			batched := newBatched(t, server, 1, failing)
+			server.occupy(t, batched, 1)
+			var waiting []<-chan result
+			for range 4 {
+				waiting = append(waiting, begin(t.Context(), batched, "1"))
+			}
+			eventually(t, "all others wait", func() bool { return batched.Waiting() == 4 })
+			server.release()
+			doubted := 0
+			for _, ended := range waiting {
+				switch r := await(t, ended); {
+				case r.failed == nil:
+					t.Error("a write failed and nobody noticed")
+				case !r.failed.Certain:
+					doubted++
+				}
+			}
+			if doubted != row.doubted {
+				t.Errorf("%d calls are in doubt, must be %d", doubted, row.doubted)
+			}
+			if got := lengths.Load(); got != 4*one {
+				t.Errorf("the batch was a write of %v bytes, must be %d", got, 4*one)
+			}
+		})
+	}
+}
+
+// failingConn fails writes above a length, after so many bytes.
+type failingConn struct {
+	net.Conn
+	above, after int
+	lengths      *atomic.Value
+}
+
+func (c *failingConn) Write(request []byte) (int, error) {
+	if len(request) <= c.above {
+		return c.Conn.Write(request)
+	}
+	c.lengths.Store(len(request))
+	n, err := c.Conn.Write(request[:c.after])
+	return n, errors.Join(err, errors.New("cut"))
+}
+
+// Ensure that the length of the longest arguments is counted right.
+func TestCall_SizeOf(t *testing.T) {
+	for _, arguments := range [][]string{{}, {""}, {"1", strings.Repeat("9", 15)}, {strings.Repeat("x", 99), strings.Repeat("x", 100), "", "1", "2", "3", "4"}} {
+		call := NewCall(lua.TokenBucket(), arguments...)
+		key, last := strings.Repeat("k", 120), []byte("12345")
+		wire := fmt.Sprintf("*%d\r\n", 4+len(arguments)+1)
+		for _, word := range append(append([]string{"EVALSHA", lua.TokenBucket().SHA1, "1", key}, arguments...), string(last)) {
+			wire += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+		}
+		if got := call.sizeOf(key, last); got != len(wire) {
+			t.Errorf("size is %d, must be %d", got, len(wire))
+		}
+	}
+}
+
+func testCall() Call { return NewCall(lua.FixedWindow(), "1", "2") }
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+func newBatched(t *testing.T, server *gate, poolSize int, dial certainty.Dial) *Batched {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr: server.Addr, Dialer: certainty.MarkWrites(dial), Protocol: 2, PoolSize: poolSize,
+		ReadTimeout: patience, WriteTimeout: patience, DialTimeout: patience, PoolTimeout: patience,
+		ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		PipelinePoolSize: -1, WriteBufferSize: WriteBufferBytes,
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	return NewBatched(client)
+}
+
+func (b *Batched) inUse() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.taken
+}
+
+// result is what a call came to.
+type result struct {
+	value  any
+	failed *certainty.Failure
+}
+
+// begin runs a call in a goroutine of its own.
+func begin(ctx context.Context, batched *Batched, last string) <-chan result {
+	ended := make(chan result, 1)
+	go func() {
+		value, failed := batched.Run(ctx, testCall(), "key", []byte(last))
+		ended <- result{value, failed}
+	}()
+	return ended
+}
+
+func await(t *testing.T, ended <-chan result) result {
+	t.Helper()
+	select {
+	case r := <-ended:
+		return r
+	case <-time.After(patience):
+		t.Fatal("a call never ended")
+		return result{}
+	}
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !condition(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("never: " + what)
+		}
+	}
+}
+
+func wantValue(t *testing.T, r result, want string) {
+	t.Helper()
+	if r.failed != nil || r.value != want {
+		t.Errorf("call came to %v, %v; must be %q", r.value, r.failed, want)
+	}
+}
+
+func wantFailure(t *testing.T, r result, certain bool, category failure.Category) {
+	t.Helper()
+	if r.failed == nil || r.failed.Certain != certain || r.failed.Category != category {
+		t.Errorf("call came to %v, %v; must fail as %s, certain: %t", r.value, r.failed, category, certain)
+	}
+}
+
+// gate is a server that answers each call with the call's last argument. It
+// keeps a call whose argument starts with "hold" until it is opened, and breaks
+// the connection after one whose argument ends in "break".
+type gate struct {
+	*fakeredis.Server
+	held, loads atomic.Int64
+	forgetful   atomic.Bool // knows no program but those that are loaded
+	open        chan struct{}
+	arguments   chan string
+}
+
+func newGate(t *testing.T) *gate {
+	g := &gate{open: make(chan struct{}), arguments: make(chan string, 1000)}
+	polite := fakeredis.Polite(g.evaluate)
+	g.Server = fakeredis.Start(t, func(command string, arguments []string) fakeredis.Reply {
+		if command == "SCRIPT" {
+			g.loads.Add(1)
+			g.forgetful.Store(false)
+		}
+		return polite(command, arguments)
+	})
+	t.Cleanup(g.release)
+	return g
+}
+
+func (g *gate) evaluate(_ string, arguments []string) fakeredis.Reply {
+	last := arguments[len(arguments)-1]
+	g.arguments <- last
+	if strings.HasPrefix(last, "hold") {
+		g.held.Add(1)
+		<-g.open
+	} else if g.forgetful.Load() {
+		return fakeredis.Reply{Text: "-NOSCRIPT No matching script.\r\n"}
+	}
+	if strings.HasSuffix(last, "break") {
+		return fakeredis.Reply{Text: "?\r\n", Close: true}
+	}
+	return fakeredis.Reply{Text: fmt.Sprintf("$%d\r\n%s\r\n", len(last), last)}
+}
+
+// release opens the gate for good.
+func (g *gate) release() {
+	select {
+	case <-g.open:
+	default:
+		close(g.open)
+	}
+}
+
+// occupy takes n lanes with calls that are held.
+func (g *gate) occupy(t *testing.T, batched *Batched, n int) (holders []<-chan result) {
+	t.Helper()
+	for range n {
+		holders = append(holders, begin(t.Context(), batched, "hold"))
+	}
+	eventually(t, "the lanes are taken", func() bool { return g.held.Load() == int64(n) })
+	return holders
+}
+
+// seen are the last arguments of the calls that arrived.
+func (g *gate) seen() string {
+	seen := []string{}
+	for len(g.arguments) > 0 {
+		seen = append(seen, <-g.arguments)
+	}
+	return fmt.Sprintf("%q", seen)
+}

@@ -1,0 +1,87 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Bounds of a [Breaker].
+const (
+	MaxBreakerFailures = 1_000_000
+	MaxBreakerOpenFor  = time.Minute
+)
+
+// Breaker says when a server that does not answer is left alone. Then each
+// evaluation is refused at once, as Unavailable(connection), instead of waiting
+// for its timeout; and from time to time one is let through to see.
+type Breaker struct {
+	// Failures is how many evaluations in a row must go unanswered. An error
+	// reply is an answer. 1 to MaxBreakerFailures.
+	Failures int
+	// OpenFor is how long evaluations are then refused before the next one is let
+	// through, and so the most that a recovery goes unnoticed. 1 ms to
+	// MaxBreakerOpenFor.
+	OpenFor time.Duration
+}
+
+func (b Breaker) check(faults *ratelimit.Faults) {
+	faults.AddUnlessBetween("breaker.failures", int64(b.Failures), 1, MaxBreakerFailures)
+	faults.AddUnlessDuration("breaker.open-for", b.OpenFor, time.Millisecond, MaxBreakerOpenFor)
+}
+
+var (
+	// errOpen is what readiness shows.
+	errOpen = errors.New("open: redis does not answer, evaluations are refused at once")
+
+	errUnanswered    = errors.New("unanswered")
+	errNothingLearnt = errors.New("ended for a reason of this process")
+)
+
+// breaker is a circuit breaker around the dispatch.
+type breaker struct {
+	circuit *gobreaker.TwoStepCircuitBreaker[any]
+}
+
+func newBreaker(b Breaker) breaker {
+	return breaker{gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Timeout:     b.OpenFor,
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return int(counts.ConsecutiveFailures) >= b.Failures },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNothingLearnt) },
+	})}
+}
+
+// pass asks whether an evaluation may be dispatched. If so, what became of it
+// must be reported.
+func (b breaker) pass() (report func(*certainty.Failure), closed bool) {
+	done, err := b.circuit.Allow()
+	if err != nil {
+		return nil, false
+	}
+	return func(failed *certainty.Failure) {
+		switch {
+		case failed == nil:
+			done(nil)
+		case blameless(failed.Category):
+			done(errNothingLearnt)
+		case failed.Category == failure.Connection, failed.Category == failure.NoReply:
+			done(errUnanswered)
+		default:
+			done(nil) // an error reply is an answer
+		}
+	}, true
+}
+
+// CheckBreaker tells whether evaluations are dispatched at all.
+func (l *Limiter) CheckBreaker(context.Context) error {
+	if l.breaker.circuit.State() == gobreaker.StateOpen {
+		return errOpen
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package redislimit_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+)
+
+// moody is a server that answers evaluations with what it is told, and with
+// nothing when that is empty.
+type moody struct {
+	*fakeredis.Server
+	mood atomic.Value
+}
+
+func newMoody(t *testing.T, mood string) *moody {
+	m := new(moody)
+	m.mood.Store(mood)
+	m.Server = fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
+		return fakeredis.Reply{Text: m.mood.Load().(string)}
+	}))
+	return m
+}
+
+func (m *moody) limiter(t *testing.T, breaker redislimit.Breaker) *redislimit.Limiter {
+	c := config(t, m.Addr, policySpec("p", hour))
+	c.CommandTimeout, c.Breaker = 20*time.Millisecond, breaker
+	return newLimiter(t, c)
+}
+
+// Ensure that a server which does not answer is left alone after as many
+// evaluations as configured: the next ones are refused at once, without being
+// sent, until one is let through to see.
+func TestBreaker_LeavesASilentServerAlone(t *testing.T) {
+	const failures, openFor = 3, 300 * time.Millisecond
+	server := newMoody(t, "")
+	limiter := server.limiter(t, redislimit.Breaker{Failures: failures, OpenFor: openFor})
+	ask := func() string { return label(evaluate(t, limiter, request(t, "p", "somebody", 1))) }
+
+	for range failures {
+		if err := limiter.CheckBreaker(t.Context()); err != nil {
+			t.Fatalf("open too early: %v", err)
+		}
+		if got := ask(); got != "indeterminate no-reply" {
+			t.Fatalf("outcome is %q", got)
+		}
+	}
+	opened := time.Now()
+	if limiter.CheckBreaker(t.Context()) == nil {
+		t.Error("the breaker does not say that it is open")
+	}
+	for time.Since(opened) < openFor/2 {
+		if got := ask(); got != "unavailable connection" {
+			t.Fatalf("outcome is %q", got)
+		}
+	}
+	if sent := server.Evaluations(); sent != failures {
+		t.Errorf("%d evaluations were sent, must be %d", sent, failures)
+	}
+
+	// One is let through, in vain, and then it is open again.
+	eventually(t, limiter, "indeterminate no-reply", 10*openFor)
+	if got := ask(); got != "unavailable connection" {
+		t.Errorf("outcome is %q after a try in vain", got)
+	}
+
+	server.mood.Store(allowed)
+	eventually(t, limiter, "allowed", 10*openFor)
+	if got := ask(); got != "allowed" {
+		t.Errorf("outcome is %q after a try that was answered", got)
+	}
+	if err := limiter.CheckBreaker(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure that neither error replies nor what ends for a reason of this process
+// count: only a server that says nothing is left alone.
+func TestBreaker_AnErrorIsAnAnswer(t *testing.T) {
+	server := newMoody(t, "-LOADING Redis is loading the dataset in memory\r\n")
+	limiter := server.limiter(t, redislimit.Breaker{Failures: 1, OpenFor: time.Minute})
+	for range 10 {
+		wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable store-unready")
+		leaving, leave := context.WithTimeout(t.Context(), time.Minute)
+		leave()
+		wantLabel(t, limiter.Evaluate(leaving, request(t, "p", "somebody", 1)), "unavailable cancelled")
+	}
+	server.mood.Store("")
+	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "indeterminate no-reply")
+	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable connection")
+}

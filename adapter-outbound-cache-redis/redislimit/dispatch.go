@@ -1,0 +1,47 @@
+package redislimit
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// Dispatch is how evaluations reach the server.
+type Dispatch string
+
+// All kinds of dispatch.
+const (
+	// Batched lets the evaluations of one moment share the wire. A caller is
+	// answered after the command timeout at the latest.
+	Batched Dispatch = "batched"
+	// Pooled gives each evaluation a connection of its own. A caller is answered
+	// after pool timeout and command timeout at the latest.
+	Pooled Dispatch = "pooled"
+)
+
+// Dispatches lists all kinds of dispatch.
+func Dispatches() []Dispatch { return []Dispatch{Batched, Pooled} }
+
+func newExecutor(dispatch Dispatch, client *redis.Client) execution.Executor {
+	if dispatch == Pooled {
+		return execution.NewPooled(client)
+	}
+	return execution.NewBatched(client)
+}
+
+// bound is the longest that an evaluation takes.
+func (c Config) bound() time.Duration {
+	if c.Dispatch == Pooled {
+		return c.PoolTimeout + c.CommandTimeout
+	}
+	return c.CommandTimeout
+}
+
+func checkDispatch(faults *ratelimit.Faults, dispatch Dispatch) {
+	if dispatch != Batched && dispatch != Pooled {
+		faults.Add("dispatch", "must be %s or %s", Batched, Pooled)
+	}
+}
