@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 
-# Every module of the workspace. The tools' module stays out of it.
+# Every module of the workspace. Those of the tools and of the measurements stay
+# out of it.
 MODULES := $(shell go list -m -f '{{.Dir}}' 2>/dev/null)
 
 # The race detector needs a C compiler; without one, tests run without it.
@@ -11,9 +12,14 @@ RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
 # Linters are built once for each state of tools/go.sum.
 TOOLS := .cache/bin/$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)
 
-# Which benchmarks run, and how long each fuzz target does.
+# Which of Go's benchmarks run, and how long each fuzz target does.
 BENCH ?= .
 FUZZTIME ?= 10s
+
+# What `make bench` measures. Less than this leaves the results alone.
+ROUNDS ?= 15
+CALLERS ?= 1,16,128
+CONTENDERS ?=
 
 .DEFAULT_GOAL := help
 
@@ -32,10 +38,15 @@ run-redis: ## Run the service over a throw-away Redis, as examples/redis.yaml sa
 .PHONY: test
 test: ## Test every module on every kind of Redis server that this machine can run.
 	lanes=$$(scripts/test-servers) && env "$$lanes" go test $(RACE) -count=1 -timeout 5m work
+	cd bench && GOWORK=off go test ./...
 
 .PHONY: test-system
 test-system: ## Run the tests that need further system packages; installs them as root on Debian.
 	scripts/test-system
+
+.PHONY: soak
+soak: ## Look for rare faults for long: millions of compared replies, every fault on every server (about an hour).
+	scripts/soak
 
 .PHONY: check
 check: lint ## Check form, lint, workspace and scripts: everything but tests.
@@ -47,12 +58,14 @@ check: lint ## Check form, lint, workspace and scripts: everything but tests.
 	  GOWORK=off go build ./...; GOWORK=off go vet -tags system ./...; GOWORK=off go mod tidy -diff; \
 	done
 	cd tools && GOWORK=off go mod tidy -diff
+	cd bench && GOWORK=off go build ./... && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff
 	@if command -v shellcheck >/dev/null; then shellcheck scripts/* .ci/run; \
 	else echo "shellcheck is not installed: scripts were not checked"; fi
 
 .PHONY: lint
 lint: $(TOOLS)/done ## Run the linters over every module; the first time builds them (minutes).
 	$(TOOLS)/golangci-lint run $(MODULES:%=%/...)
+	cd bench && GOWORK=off ../$(TOOLS)/golangci-lint run ./...
 	$(TOOLS)/go-check-sumtype -default-signifies-exhaustive=false work
 	scripts/lint-planted $(TOOLS)
 
@@ -69,7 +82,19 @@ generate: ## Generate what is generated; fails if that changed a file.
 	scripts/generate
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH=regexp) on the first kind of server only.
+bench: ## Measure against other limiters, in a quarter of an hour (a part: ROUNDS=1 CALLERS=128 CONTENDERS=regexp).
+	scripts/bench -rounds '$(ROUNDS)' -callers '$(CALLERS)' -contenders '$(CONTENDERS)'
+
+.PHONY: bench-check
+bench-check: ## Say whether the last measurements keep what docs/performance.md claims.
+	cd bench && GOWORK=off go run . check
+
+.PHONY: bench-report
+bench-report: ## Bring docs/performance.md up to date with the last measurements.
+	cd bench && GOWORK=off go run . report
+
+.PHONY: bench-go
+bench-go: ## Run Go's own benchmarks (BENCH=regexp) on the first kind of server only.
 	lanes=$$(scripts/test-servers) && env "$${lanes%%,*}" go test -run '^$$' -bench '$(BENCH)' -benchmem work
 
 .PHONY: fuzz

@@ -18,7 +18,10 @@ import (
 	"unicode"
 )
 
-const decisionsDirectory = "docs/adr"
+const (
+	decisionsDirectory = "docs/adr"
+	evidencePage       = "docs/evidence.md"
+)
 
 // decisionSections are those of every decision record, in this order.
 var decisionSections = []string{"Status", "Context", "Decision", "Consequences", "Confirmation"}
@@ -29,6 +32,33 @@ func TestDecisionRecords(t *testing.T) {
 	for _, fault := range checkDecisions(os.DirFS(".")) {
 		t.Error(fault)
 	}
+}
+
+// Ensure that everything that Weir promises is held by tests that exist.
+func TestEvidence(t *testing.T) {
+	for _, fault := range checkEvidence(os.DirFS(".")) {
+		t.Error(fault)
+	}
+}
+
+// Ensure that a promise without a test, and a test that was renamed, are caught.
+func TestEvidenceCatchesPlantedFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want string // empty for none
+	}{
+		"a promise that is held":   {"# Evidence\n\n* Kept: `lua/lua_test.go: TestProgram`.\n", ""},
+		"a promise without a test": {"* Kept: `lua/lua_test.go: TestProgram`.\n* Promised.\n", "the page names no test in \"Promised.\""},
+		"a test that was renamed":  {"* Kept: `lua/lua_test.go: TestPrograms`.\n", "evidence.md: lua/lua_test.go has no TestPrograms"},
+		"no promise":               {"# Evidence\n", "the page names no test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := plantedDocuments()
+			tree[evidencePage] = &fstest.MapFile{Data: []byte(test.text)}
+			expectOneFault(t, checkEvidence(tree), test.want)
+		})
+	}
+	t.Run("no page", func(t *testing.T) { expectOneFault(t, checkEvidence(plantedDocuments()), "evidence.md") })
 }
 
 // Ensure that every relative link in a Markdown file leads somewhere.
@@ -240,14 +270,28 @@ func checkDecision(tree fs.FS, name string) (faults []string) {
 			strings.Join(sections, ", "), strings.Join(decisionSections, ", "))}
 	}
 	_, confirmation, _ := strings.Cut(prose, "\n## Confirmation\n")
-	items := item.Split(confirmation, -1)[1:]
+	return checkClaims(tree, name, "Confirmation", confirmation)
+}
+
+// checkEvidence gives the faults of the page that says what holds each promise.
+func checkEvidence(tree fs.FS) []string {
+	text, err := fs.ReadFile(tree, evidencePage)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return checkClaims(tree, evidencePage, "the page", withoutCodeBlocks(string(text)))
+}
+
+// checkClaims holds that each item of a text names tests that exist.
+func checkClaims(tree fs.FS, name, part, text string) (faults []string) {
+	items := item.Split(text, -1)[1:]
 	if len(items) == 0 {
-		return []string{name + ": Confirmation names no test"}
+		return []string{fmt.Sprintf("%s: %s names no test", name, part)}
 	}
 	for _, text := range items {
 		references := reference.FindAllStringSubmatch(text, -1)
 		if len(references) == 0 {
-			faults = append(faults, fmt.Sprintf("%s: Confirmation names no test in %q", name, strings.TrimSpace(text)))
+			faults = append(faults, fmt.Sprintf("%s: %s names no test in %q", name, part, strings.TrimSpace(text)))
 		}
 		for _, match := range references {
 			if problem := testProblem(tree, match[1], match[2]); problem != "" {

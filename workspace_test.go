@@ -15,9 +15,10 @@ import (
 	"testing/fstest"
 )
 
-// toolModules stay out of go.work: what they need must not decide the versions
-// that the service is built with.
-var toolModules = []string{"tools"}
+// toolModules stay out of go.work: what they need, such as the limiters that
+// Weir is measured against, must not decide the versions that the service is
+// built with.
+var toolModules = []string{"bench", "tools"}
 
 // Modules that need nothing, not even for tests. Within a workspace a stray
 // import would build all the same if any other module requires it.

@@ -15,11 +15,33 @@ type manifest struct {
 	Reply    []struct{ Name string }
 	Programs []struct {
 		Name, File, SHA1 string
-		Arguments        []struct{ Name, Unit string }
-		State            []struct{ Field string }
-		Commands         []string
+		Argument         line
+		State            struct {
+			line
+			Field string
+		}
+		Commands []string
 	}
 }
+
+// line is a line of words as its form says, and the numbers that the form names
+// or, of the state, that follow the identity.
+type line struct {
+	Form    string
+	Numbers []struct{ Name, Unit string }
+}
+
+// names are the local variables that take the numbers.
+func (l line) names() string {
+	var names []string
+	for _, number := range l.Numbers {
+		names = append(names, snakeCase(number.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// snakeCase is text with the names of Lua.
+func snakeCase(text string) string { return strings.ReplaceAll(text, "maxCost", "max_cost") }
 
 func read(t *testing.T) manifest {
 	t.Helper()
@@ -48,11 +70,11 @@ func TestManifestDescribesThePrograms(t *testing.T) {
 	}
 }
 
-// Ensure that the manifest's commands, arguments, state and reply are those of
-// the text, so that an access rule or an adapter written from it is right.
+// Ensure that the manifest's commands, argument, state and reply are those of the
+// text, so that an access rule or an adapter written from it is right.
 func TestManifestMatchesTheText(t *testing.T) {
 	called := regexp.MustCompile(`redis\.p?call\('([A-Z]+)'`)
-	arity := regexp.MustCompile(`#ARGV ~= (\d)`)
+	stored := regexp.MustCompile(`'H[A-Z]+', key, '(\w+)'`)
 	for i, program := range lua.Programs() {
 		described := read(t).Programs[i]
 		commands := make(map[string]bool)
@@ -68,12 +90,27 @@ func TestManifestMatchesTheText(t *testing.T) {
 		if n := strings.Count(program.Source, "'TIME'"); n != 1 {
 			t.Errorf("%s calls TIME %d times", program.Name, n)
 		}
-		if match := arity.FindStringSubmatch(program.Source); len(match) != 2 || int(match[1][0]-'0') != len(described.Arguments) {
-			t.Errorf("%s checks for %v arguments, %d are described", program.Name, match, len(described.Arguments))
+		for _, match := range stored.FindAllStringSubmatch(program.Source, -1) {
+			if match[1] != described.State.Field {
+				t.Errorf("%s uses the field %s, described is %s", program.Name, match[1], described.State.Field)
+			}
 		}
-		for _, state := range described.State {
-			if !strings.Contains(program.Source, "'"+state.Field+"'") {
-				t.Errorf("%s does not store %s", program.Name, state.Field)
+		argument, state := described.Argument, described.State.line
+		for _, text := range []string{
+			"--   " + snakeCase(argument.Form) + "\n",
+			"--   " + snakeCase(state.Form) + "\n",
+			"local id, " + argument.names() + " =\n  line:match(",
+			"known, " + state.names() + " = state:match(",
+		} {
+			if !strings.Contains(program.Source, text) {
+				t.Errorf("%s has no %q, which follows from its description", program.Name, text)
+			}
+		}
+		for _, line := range []line{argument, state} {
+			for _, number := range line.Numbers {
+				if number.Unit == "" || !strings.Contains(line.Form, "<"+number.Name+">") {
+					t.Errorf("%s: %s has no unit, or no place in %s", program.Name, number.Name, line.Form)
+				}
 			}
 		}
 	}

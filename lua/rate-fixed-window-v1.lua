@@ -1,69 +1,68 @@
 #!lua
 -- Fixed window: each window, aligned to the epoch, admits up to `limit` units.
 --
--- State, one hash:
---   id  whose state this is: fw1:<revision>:<window>
---   n   units spent in the window of l
---   l   time of the last admission
--- Times and durations are in ms. Arguments, bounds and reply: manifest.json.
+-- Argument, one line:
+--   fw1:<revision>:<window> <limit> <max_cost> <grace> <regression> <cost>
+-- State, field `s` of a hash:
+--   fw1:<revision>:<window> <spent> <last>
+--     spent  units spent in the window of last
+--     last   time of the last admission
+-- The first word of both says whose state it is. Times and durations are in ms.
+-- Bounds and reply: manifest.json.
 
 local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local function undecided(status, retry)
-  return {status, now, now, 0, 0, retry or 0, 0}
+-- Argument
+local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
+local id, revision, window, limit, max_cost, grace, regression, cost =
+  line:match('^(fw1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+if not id then
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
-
--- Arguments
-if #KEYS ~= 1 or #ARGV ~= 7
-    or not string.find(table.concat(ARGV, ' '), '^%d+ %d+ %d+ %d+ %d+ %d+ %d+$') then
-  return undecided('INVALID')
-end
-local key, revision = KEYS[1], tonumber(ARGV[1])
-local limit, window = tonumber(ARGV[2]), tonumber(ARGV[3])
-local max_cost, grace = tonumber(ARGV[4]), tonumber(ARGV[5])
-local regression, cost = tonumber(ARGV[6]), tonumber(ARGV[7])
+-- digits + 0 is a number, for half of what tonumber costs
+revision, window, limit, max_cost = revision + 0, window + 0, limit + 0, max_cost + 0
+grace, regression, cost = grace + 0, regression + 0, cost + 0
 if revision < 1 or revision > 999999999999999
-    or limit < 1 or limit > 999999999999999
     or window < 1 or window > 316224000000
+    or limit < 1 or limit > 999999999999999
     or max_cost < 1 or max_cost > limit
     or grace > 2592000000 or regression > grace
     or cost < 1 or cost > max_cost then
-  return undecided('INVALID')
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
 -- State
-local id = 'fw1:' .. ARGV[1] .. ':' .. ARGV[3]
-local state = redis.pcall('HMGET', key, 'id', 'n', 'l')
-if state.err then
-  if string.find(state.err, '^WRONGTYPE') then
-    return undecided('STATE_INCOMPATIBLE')
+local key = KEYS[1]
+local state = redis.pcall('HGET', key, 's')
+local known, spent, last = nil, 0, 0
+if not state then
+  if redis.call('EXISTS', key) == 1 then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
-  return state
-end
-local known, spent, last = state[1], state[2], state[3]
-if known then
-  if known ~= id or not spent or not last
-      or not string.find(spent .. ' ' .. last, '^%d+ %d+$') then
-    return undecided('STATE_INCOMPATIBLE')
+elseif state.err then
+  if not state.err:find('^WRONGTYPE') then
+    return state
   end
-  spent, last = tonumber(spent), tonumber(last)
-  if spent > 999999999999999 or last > EXACT then
-    return undecided('STATE_INCOMPATIBLE')
-  end
-elseif spent or last or redis.call('EXISTS', key) == 1 then
-  return undecided('STATE_INCOMPATIBLE')
+  return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  spent, last = 0, 0
+  known, spent, last = state:match('^(%S+) (%d+) (%d+)$')
+  if known ~= id then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
+  spent, last = spent + 0, last + 0
+  if spent > 999999999999999 or last > EXACT then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
 end
 
 -- Clock
 local effective = now
 if last > now then
   if last - now > regression then
-    return undecided('CLOCK_UNSAFE', last - regression - now)
+    return {'CLOCK_UNSAFE', now, now, 0, 0, last - regression - now, 0}
   end
   effective = last
 end
@@ -75,15 +74,14 @@ if not running then
   spent = 0
 end
 if spent > limit - cost then
-  return {'DENIED', now, effective, limit, math.max(0, limit - spent), finish - now, finish}
+  local left = spent < limit and limit - spent or 0
+  return {'DENIED', now, effective, limit, left, finish - now, finish}
 end
 spent = spent + cost
 
 -- Writes: nothing below may raise
-if running then
-  redis.call('HSET', key, 'n', spent, 'l', effective)
-else
-  redis.call('HSET', key, 'id', id, 'n', spent, 'l', effective)
+redis.call('HSET', key, 's', ('%s %d %d'):format(id, spent, effective))
+if not running then
   redis.call('PEXPIRE', key, finish + grace - now)
 end
 return {'ALLOWED', now, effective, limit, limit - spent, 0, finish}

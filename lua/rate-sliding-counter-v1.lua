@@ -3,77 +3,74 @@
 -- previous window that the sliding one still covers, rounded up, stay within
 -- `limit`. Windows are aligned to the epoch; shares are counted in millionths.
 --
--- State, one hash:
---   id  whose state this is: sc1:<revision>:<window>
---   p   units spent in the window before that of l
---   c   units spent in the window of l
---   l   time of the last admission
--- Times and durations are in ms. Arguments, bounds and reply: manifest.json.
+-- Argument, one line:
+--   sc1:<revision>:<window> <limit> <max_cost> <grace> <regression> <cost>
+-- State, field `s` of a hash:
+--   sc1:<revision>:<window> <previous> <current> <last>
+--     previous  units spent in the window before that of last
+--     current   units spent in the window of last
+--     last      time of the last admission
+-- The first word of both says whose state it is. Times and durations are in ms.
+-- Bounds and reply: manifest.json.
 
 local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
 local SCALE = 1000000
 local COUNT = 9007199254 -- EXACT / SCALE: counts and windows up to here can be scaled
+-- Of a rounded n / d they are exact: while n is an integer up to EXACT, and d one,
+-- rounding never takes a quotient onto or across an integer.
+local floor, ceil = math.floor, math.ceil
 
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time[1] * 1000 + floor(time[2] / 1000)
 
-local function undecided(status, retry)
-  return {status, now, now, 0, 0, retry or 0, 0}
+-- Argument
+local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
+local id, revision, window, limit, max_cost, grace, regression, cost =
+  line:match('^(sc1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+if not id then
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
-
-local function ceil_div(n, d)
-  local q = math.floor(n / d)
-  return q * d < n and q + 1 or q
-end
-
--- Arguments
-if #KEYS ~= 1 or #ARGV ~= 7
-    or not string.find(table.concat(ARGV, ' '), '^%d+ %d+ %d+ %d+ %d+ %d+ %d+$') then
-  return undecided('INVALID')
-end
-local key, revision = KEYS[1], tonumber(ARGV[1])
-local limit, window = tonumber(ARGV[2]), tonumber(ARGV[3])
-local max_cost, grace = tonumber(ARGV[4]), tonumber(ARGV[5])
-local regression, cost = tonumber(ARGV[6]), tonumber(ARGV[7])
+-- digits + 0 is a number, for half of what tonumber costs
+revision, window, limit, max_cost = revision + 0, window + 0, limit + 0, max_cost + 0
+grace, regression, cost = grace + 0, regression + 0, cost + 0
 if revision < 1 or revision > 999999999999999
-    or limit < 1 or limit > COUNT
     or window < 1 or window > COUNT
+    or limit < 1 or limit > COUNT
     or max_cost < 1 or max_cost > limit
     or grace > 2592000000 or regression > grace
     or cost < 1 or cost > max_cost then
-  return undecided('INVALID')
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
 -- State
-local id = 'sc1:' .. ARGV[1] .. ':' .. ARGV[3]
-local state = redis.pcall('HMGET', key, 'id', 'p', 'c', 'l')
-if state.err then
-  if string.find(state.err, '^WRONGTYPE') then
-    return undecided('STATE_INCOMPATIBLE')
+local key = KEYS[1]
+local state = redis.pcall('HGET', key, 's')
+local known, previous, current, last = nil, 0, 0, 0
+if not state then
+  if redis.call('EXISTS', key) == 1 then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
-  return state
-end
-local known, previous, current, last = state[1], state[2], state[3], state[4]
-if known then
-  if known ~= id or not previous or not current or not last
-      or not string.find(previous .. ' ' .. current .. ' ' .. last, '^%d+ %d+ %d+$') then
-    return undecided('STATE_INCOMPATIBLE')
+elseif state.err then
+  if not state.err:find('^WRONGTYPE') then
+    return state
   end
-  previous, current, last = tonumber(previous), tonumber(current), tonumber(last)
-  if previous > COUNT or current > COUNT or last > EXACT then
-    return undecided('STATE_INCOMPATIBLE')
-  end
-elseif previous or current or last or redis.call('EXISTS', key) == 1 then
-  return undecided('STATE_INCOMPATIBLE')
+  return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  previous, current, last = 0, 0, 0
+  known, previous, current, last = state:match('^(%S+) (%d+) (%d+) (%d+)$')
+  if known ~= id then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
+  previous, current, last = previous + 0, current + 0, last + 0
+  if previous > COUNT or current > COUNT or last > EXACT then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
 end
 
 -- Clock
 local effective = now
 if last > now then
   if last - now > regression then
-    return undecided('CLOCK_UNSAFE', last - regression - now)
+    return {'CLOCK_UNSAFE', now, now, 0, 0, last - regression - now, 0}
   end
   effective = last
 end
@@ -85,27 +82,26 @@ if not running then
   previous = last >= finish - 2 * window and current or 0
   current = 0
 end
-local weight = ceil_div((finish - effective) * SCALE, window)
-local estimate = current + ceil_div(previous * weight, SCALE)
+local weight = ceil((finish - effective) * SCALE / window)
+local estimate = current + ceil(previous * weight / SCALE)
 if estimate > limit - cost then
   local at
   local free = limit - current - cost
   if free >= 0 then -- once enough of the previous window has slid out
-    at = finish - math.floor(math.floor(free * SCALE / previous) * window / SCALE)
+    at = finish - floor(floor(free * SCALE / previous) * window / SCALE)
   else -- once enough of this window, by then the previous one, has slid out
-    local share = math.min(SCALE, math.floor((limit - cost) * SCALE / current))
-    at = finish + window - math.floor(share * window / SCALE)
+    local share = math.min(SCALE, floor((limit - cost) * SCALE / current))
+    at = finish + window - floor(share * window / SCALE)
   end
+  local left = estimate < limit and limit - estimate or 0
   local reset = current > 0 and finish + window or finish
-  return {'DENIED', now, effective, limit, math.max(0, limit - estimate), at - now, reset}
+  return {'DENIED', now, effective, limit, left, at - now, reset}
 end
 current = current + cost
 
 -- Writes: nothing below may raise
-if running then
-  redis.call('HSET', key, 'c', current, 'l', effective)
-else
-  redis.call('HSET', key, 'id', id, 'p', previous, 'c', current, 'l', effective)
+redis.call('HSET', key, 's', ('%s %d %d %d'):format(id, previous, current, effective))
+if not running then
   redis.call('PEXPIRE', key, finish + window + grace - now)
 end
 return {'ALLOWED', now, effective, limit, limit - estimate - cost, 0, finish + window}

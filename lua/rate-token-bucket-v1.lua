@@ -7,105 +7,103 @@
 -- refill is ever rounded. The caller reduces refill and interval by their
 -- greatest common divisor.
 --
--- State, one hash:
---   id  whose state this is: tb1:<revision>:<refill>:<interval>
---   d   debt at l
---   l   time of the last admission
---   a   until when the time-to-live is armed
--- Times and durations are in ms. Arguments, bounds and reply: manifest.json.
+-- Argument, one line:
+--   tb1:<revision>:<refill>:<interval> <capacity> <max_cost> <grace> <regression> <cost>
+-- State, field `s` of a hash:
+--   tb1:<revision>:<refill>:<interval> <debt> <last> <armed>
+--     debt   debt at last
+--     last   time of the last admission
+--     armed  until when the time-to-live is armed
+-- The first word of both says whose state it is. Times and durations are in ms.
+-- Bounds and reply: manifest.json.
 
 local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
+-- Of a rounded n / d they are exact: while n is an integer up to EXACT, and d one,
+-- rounding never takes a quotient onto or across an integer.
+local floor, ceil = math.floor, math.ceil
 
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time[1] * 1000 + floor(time[2] / 1000)
 
-local function undecided(status, retry)
-  return {status, now, now, 0, 0, retry or 0, 0}
+-- Argument
+local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
+local id, revision, refill, interval, capacity, max_cost, grace, regression, cost =
+  line:match('^(tb1:(%d+):(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+if not id then
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
-
-local function ceil_div(n, d)
-  local q = math.floor(n / d)
-  return q * d < n and q + 1 or q
-end
-
--- Arguments
-if #KEYS ~= 1 or #ARGV ~= 8
-    or not string.find(table.concat(ARGV, ' '), '^%d+ %d+ %d+ %d+ %d+ %d+ %d+ %d+$') then
-  return undecided('INVALID')
-end
-local key, revision, capacity = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local refill, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
-local max_cost, grace = tonumber(ARGV[5]), tonumber(ARGV[6])
-local regression, cost = tonumber(ARGV[7]), tonumber(ARGV[8])
+-- digits + 0 is a number, for half of what tonumber costs
+revision, refill, interval, capacity = revision + 0, refill + 0, interval + 0, capacity + 0
+max_cost, grace, regression, cost = max_cost + 0, grace + 0, regression + 0, cost + 0
+local full = capacity * interval
 if revision < 1 or revision > 999999999999999
-    or capacity < 1 or capacity > 999999999999999
     or refill < 1 or refill > 999999999999999
     or interval < 1 or interval > 316224000000
-    or capacity > EXACT / interval
-    or ceil_div(capacity * interval, refill) > 316224000000
+    or capacity < 1 or capacity > 999999999999999
+    or full > EXACT or full / refill > 316224000000
     or max_cost < 1 or max_cost > capacity
     or grace > 2592000000 or regression > grace
     or cost < 1 or cost > max_cost then
-  return undecided('INVALID')
+  return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
 -- State
-local id = 'tb1:' .. ARGV[1] .. ':' .. ARGV[3] .. ':' .. ARGV[4]
-local state = redis.pcall('HMGET', key, 'id', 'd', 'l', 'a')
-if state.err then
-  if string.find(state.err, '^WRONGTYPE') then
-    return undecided('STATE_INCOMPATIBLE')
+local key = KEYS[1]
+local state = redis.pcall('HGET', key, 's')
+local debt, last, armed = 0, 0, 0
+if not state then
+  if redis.call('EXISTS', key) == 1 then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
-  return state
-end
-local known, debt, last, armed = state[1], state[2], state[3], state[4]
-if known then
-  if known ~= id or not debt or not last or not armed
-      or not string.find(debt .. ' ' .. last .. ' ' .. armed, '^%d+ %d+ %d+$') then
-    return undecided('STATE_INCOMPATIBLE')
+elseif state.err then
+  if not state.err:find('^WRONGTYPE') then
+    return state
   end
-  debt, last, armed = tonumber(debt), tonumber(last), tonumber(armed)
-  if ceil_div(debt, refill) > 316224000000 or debt > EXACT or last > EXACT or armed > EXACT then
-    return undecided('STATE_INCOMPATIBLE')
-  end
-elseif debt or last or armed or redis.call('EXISTS', key) == 1 then
-  return undecided('STATE_INCOMPATIBLE')
+  return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  debt, last, armed = 0, 0, 0
+  local known
+  known, debt, last, armed = state:match('^(%S+) (%d+) (%d+) (%d+)$')
+  if known ~= id then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
+  debt, last, armed = debt + 0, last + 0, armed + 0
+  if debt > EXACT or debt / refill > 316224000000 or last > EXACT or armed > EXACT then
+    return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
+  end
 end
 
 -- Clock
 local effective = now
 if last > now then
   if last - now > regression then
-    return undecided('CLOCK_UNSAFE', last - regression - now)
+    return {'CLOCK_UNSAFE', now, now, 0, 0, last - regression - now, 0}
   end
   effective = last
 end
 
 -- Decision
 local elapsed = effective - last
-if elapsed >= ceil_div(debt, refill) then
-  debt = 0
-else
+if elapsed < debt / refill then
   debt = debt - elapsed * refill
+else
+  debt = 0
 end
-local full = capacity * interval
 local bearable = full - cost * interval
 if debt > bearable then
-  local available = math.max(0, math.floor((full - debt) / interval))
-  local at = effective + ceil_div(debt - bearable, refill)
-  return {'DENIED', now, effective, capacity, available, at - now, effective + ceil_div(debt, refill)}
+  local left = debt < full and floor((full - debt) / interval) or 0
+  local at = effective + ceil((debt - bearable) / refill)
+  return {'DENIED', now, effective, capacity, left, at - now, effective + ceil(debt / refill)}
 end
 debt = debt + cost * interval
-local reset = effective + ceil_div(debt, refill)
+local reset = effective + ceil(debt / refill)
 
 -- Writes: nothing below may raise
-if armed < reset + grace or armed > reset + 2 * grace then
+local stale = armed < reset + grace or armed > reset + 2 * grace
+if stale then
   armed = reset + 2 * grace
-  redis.call('HSET', key, 'id', id, 'd', debt, 'l', effective, 'a', armed)
-  redis.call('PEXPIRE', key, armed - now)
-else
-  redis.call('HSET', key, 'd', debt, 'l', effective)
 end
-return {'ALLOWED', now, effective, capacity, math.floor((full - debt) / interval), 0, reset}
+redis.call('HSET', key, 's', ('%s %d %d %d'):format(id, debt, effective, armed))
+if stale then
+  redis.call('PEXPIRE', key, armed - now)
+end
+return {'ALLOWED', now, effective, capacity, floor((full - debt) / interval), 0, reset}

@@ -1,7 +1,9 @@
 package redislimit_test
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,19 +160,35 @@ func TestClockRegression(t *testing.T) {
 
 // Ensure that state that is damaged, foreign or of another type is left alone.
 func TestIncompatibleState(t *testing.T) {
-	damages := map[string]func(p redis.Pipeliner, key, number string){
-		"a string":          func(p redis.Pipeliner, key, _ string) { p.Set(t.Context(), key, "x", 0) },
-		"a list":            func(p redis.Pipeliner, key, _ string) { p.Del(t.Context(), key); p.LPush(t.Context(), key, "x") },
-		"a foreign hash":    func(p redis.Pipeliner, key, _ string) { p.Del(t.Context(), key); p.HSet(t.Context(), key, "a", "b") },
-		"a field missing":   func(p redis.Pipeliner, key, number string) { p.HDel(t.Context(), key, number) },
-		"a negative number": func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "-1") },
-		"a word":            func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "many") },
-		"a fraction":        func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "0.5") },
-		"a huge number":     func(p redis.Pipeliner, key, number string) { p.HSet(t.Context(), key, number, "99999999999999999999") },
-		"another identity":  func(p redis.Pipeliner, key, _ string) { p.HSet(t.Context(), key, "id", "xx1:1:1") },
+	type damage func(p redis.Pipeliner, key string, state []string)
+	write := func(p redis.Pipeliner, key string, words ...string) {
+		p.HSet(t.Context(), key, "s", strings.Join(words, " "))
 	}
-	numbers := map[ratelimit.Algorithm]string{
-		ratelimit.FixedWindowAlgorithm: "n", ratelimit.SlidingCounterAlgorithm: "c", ratelimit.TokenBucketAlgorithm: "d",
+	number := func(text string) damage {
+		return func(p redis.Pipeliner, key string, state []string) {
+			write(p, key, append([]string{state[0], text}, state[2:]...)...)
+		}
+	}
+	damages := map[string]damage{
+		"a string": func(p redis.Pipeliner, key string, _ []string) { p.Set(t.Context(), key, "x", 0) },
+		"a list": func(p redis.Pipeliner, key string, _ []string) {
+			p.Del(t.Context(), key)
+			p.LPush(t.Context(), key, "x")
+		},
+		"a foreign hash": func(p redis.Pipeliner, key string, _ []string) {
+			p.Del(t.Context(), key)
+			p.HSet(t.Context(), key, "a", "b")
+		},
+		"an empty line":     func(p redis.Pipeliner, key string, _ []string) { write(p, key) },
+		"a number missing":  func(p redis.Pipeliner, key string, state []string) { write(p, key, state[:len(state)-1]...) },
+		"a number too many": func(p redis.Pipeliner, key string, state []string) { write(p, key, append(state, "1")...) },
+		"a negative number": number("-1"),
+		"a word":            number("many"),
+		"a fraction":        number("0.5"),
+		"a huge number":     number("99999999999999999999"),
+		"another identity": func(p redis.Pipeliner, key string, state []string) {
+			write(p, key, append([]string{"xx1:1:1"}, state[1:]...)...)
+		},
 	}
 	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
 		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
@@ -179,7 +197,7 @@ func TestIncompatibleState(t *testing.T) {
 			decide(t, limiter, request(t, "p", "somebody", 1))
 			key := onlyKey(t, client)
 			pipe := client.Pipeline()
-			damage(pipe, key, numbers[parameters.Algorithm()])
+			damage(pipe, key, state(t, client, key))
 			if _, err := pipe.Exec(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +308,7 @@ func TestSlidingCounterExample(t *testing.T) {
 		decide(t, limiter, request(t, "p", "somebody", 1))
 		now := client.Time(t.Context()).Val()
 		moment := now.Truncate(time.Minute).Add(time.Minute + 6*time.Second)
-		client.HSet(t.Context(), onlyKey(t, client), "p", 50, "c", 0, "l", moment.UnixMilli())
+		client.HSet(t.Context(), onlyKey(t, client), "s", fmt.Sprintf("sc1:1:60000 50 0 %d", moment.UnixMilli()))
 
 		if decision := decide(t, limiter, request(t, "p", "somebody", 10)); decision.Remaining != 45 {
 			t.Fatalf("%d remaining, must be 45", decision.Remaining)
@@ -307,18 +325,28 @@ func TestSlidingCounterExample(t *testing.T) {
 	})
 }
 
+// state are the words of the stored line: the identity and the numbers.
+func state(t *testing.T, client *redis.Client, key string) []string {
+	t.Helper()
+	line, err := client.HGet(t.Context(), key, "s").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(line, " ")
+}
+
 // shift moves the stored times of a key back by d, as if d had passed.
 func shift(t *testing.T, client *redis.Client, key string, d time.Duration) {
 	t.Helper()
-	for _, field := range []string{"l", "a"} {
-		stored, err := client.HGet(t.Context(), key, field).Result()
-		if err != nil {
-			continue
-		}
-		at, err := strconv.ParseInt(stored, 10, 64)
+	words := state(t, client, key)
+	program, _, _ := strings.Cut(words[0], ":")
+	times := map[string][]int{"fw1": {2}, "sc1": {3}, "tb1": {2, 3}}
+	for _, place := range times[program] {
+		at, err := strconv.ParseInt(words[place], 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client.HSet(t.Context(), key, field, at-d.Milliseconds())
+		words[place] = strconv.FormatInt(at-d.Milliseconds(), 10)
 	}
+	client.HSet(t.Context(), key, "s", strings.Join(words, " "))
 }

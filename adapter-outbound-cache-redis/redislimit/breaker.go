@@ -68,7 +68,7 @@ func (b breaker) pass() (report func(*certainty.Failure), closed bool) {
 		switch {
 		case failed == nil:
 			done(nil)
-		case blameless(failed.Category):
+		case blameless(failed):
 			done(errNothingLearnt)
 		case failed.Category == failure.Connection, failed.Category == failure.NoReply:
 			done(errUnanswered)

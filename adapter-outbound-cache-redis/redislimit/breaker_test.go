@@ -2,12 +2,14 @@ package redislimit_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
 )
 
 // moody is a server that answers evaluations with what it is told, and with
@@ -92,4 +94,35 @@ func TestBreaker_AnErrorIsAnAnswer(t *testing.T) {
 	server.mood.Store("")
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "indeterminate no-reply")
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable connection")
+}
+
+// Ensure that callers who leave before they are answered say nothing about the
+// server, even where their evaluations were sent: otherwise clients that hang up
+// together would shut everybody out.
+func TestBreaker_WhoLeavesTeachesNothing(t *testing.T) {
+	c := config(t, redistest.Primary(t).Addr, policySpec("p", hour))
+	c.CommandTimeout = 10 * time.Second
+	c.Breaker = redislimit.Breaker{Failures: 1, OpenFor: time.Minute}
+	limiter := newLimiter(t, c)
+	asked := request(t, "p", "somebody", 1)
+	for range 20 {
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+		var callers sync.WaitGroup
+		var count atomic.Int64
+		for range 64 {
+			callers.Go(func() {
+				for ctx.Err() == nil {
+					limiter.Evaluate(ctx, asked)
+					if count.Add(1) == 500 {
+						leave()
+					}
+				}
+			})
+		}
+		callers.Wait()
+		leave()
+		if err := limiter.CheckBreaker(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

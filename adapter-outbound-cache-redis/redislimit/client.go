@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 )
 
 // keepIdle is how long an unused connection is kept: shorter than the idle
@@ -23,13 +23,12 @@ func newClient(config Config) *redis.Client {
 	if err != nil {
 		panic(err) // Config.check has seen it
 	}
-	dialer := &net.Dialer{Timeout: config.DialTimeout}
 	return redis.NewClient(&redis.Options{
 		Addr:     endpoint.address,
 		DB:       endpoint.database,
 		Username: config.Username,
 		Password: config.Password,
-		Dialer:   certainty.MarkWrites(dialer.DialContext),
+		Dialer:   certainty.MarkWrites(dialer(config, endpoint)),
 		Protocol: 2, // the programs' replies need no more, and no push messages mix in
 
 		DialTimeout:           config.DialTimeout,
@@ -38,6 +37,7 @@ func newClient(config Config) *redis.Client {
 		PoolTimeout:           config.PoolTimeout,
 		ContextTimeoutEnabled: true,
 		PoolSize:              config.PoolSize,
+		WriteBufferSize:       execution.WriteBufferBytes,
 		PipelinePoolSize:      -1, // one pool for all, so that its size is the bound
 		ConnMaxIdleTime:       keepIdle,
 

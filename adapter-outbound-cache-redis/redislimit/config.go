@@ -24,8 +24,11 @@ const (
 // Config is what [New] needs. Every field but Username, Password and Logger is
 // required.
 type Config struct {
-	// Endpoint is redis://host:port or redis://host:port/db.
+	// Endpoint is redis://host:port or redis://host:port/db, or rediss:// and the
+	// same for a server that speaks TLS.
 	Endpoint string
+	// TLS is for a rediss endpoint, and must be zero for any other.
+	TLS TLS
 	// Username and Password authenticate at the server; an empty Password means
 	// no authentication, an empty Username the default user.
 	Username, Password string
@@ -36,6 +39,10 @@ type Config struct {
 	DialTimeout time.Duration
 	// PoolTimeout bounds the wait for a free connection. 1 ms to MaxTimeout.
 	PoolTimeout time.Duration
+	// Dispatch is Batched or Pooled.
+	Dispatch Dispatch
+	// Breaker says when a server that does not answer is left alone.
+	Breaker Breaker
 	// PoolSize is the most connections. 1 to MaxPoolSize.
 	PoolSize int
 	// MaxInFlight is the most evaluations at one time; one more is refused as
@@ -51,12 +58,17 @@ type Config struct {
 
 func (c Config) check() error {
 	var faults ratelimit.Faults
-	if err := CheckEndpoint(c.Endpoint); err != nil {
+	if endpoint, err := parseEndpoint(c.Endpoint); err != nil {
 		faults.Add("endpoint", "%v", err)
+	} else if !endpoint.secure && !c.TLS.isZero() {
+		faults.Add("tls", "must be empty, because the endpoint is not rediss")
 	}
+	c.TLS.check(&faults)
 	faults.AddUnlessDuration("command-timeout", c.CommandTimeout, time.Millisecond, MaxTimeout)
 	faults.AddUnlessDuration("dial-timeout", c.DialTimeout, time.Millisecond, MaxTimeout)
 	faults.AddUnlessDuration("pool-timeout", c.PoolTimeout, time.Millisecond, MaxTimeout)
+	checkDispatch(&faults, c.Dispatch)
+	c.Breaker.check(&faults)
 	faults.AddUnlessBetween("pool-size", int64(c.PoolSize), 1, MaxPoolSize)
 	faults.AddUnlessBetween("max-in-flight", int64(c.MaxInFlight), 1, MaxInFlight)
 	if c.Secret.IsZero() {
@@ -71,7 +83,9 @@ func (c Config) check() error {
 // endpoint is a parsed Config.Endpoint.
 type endpoint struct {
 	address  string // host:port
+	host     string
 	database int
+	secure   bool // it speaks TLS
 }
 
 // CheckEndpoint says what is wrong with an endpoint's text, without repeating
@@ -81,10 +95,16 @@ func CheckEndpoint(text string) error {
 	return err
 }
 
+// IsSecure reports whether an endpoint's text, if it is one, asks for TLS.
+func IsSecure(text string) bool {
+	endpoint, err := parseEndpoint(text)
+	return err == nil && endpoint.secure
+}
+
 const maxDatabase = 1<<16 - 1
 
 func parseEndpoint(text string) (endpoint, error) {
-	const form = "must be redis://host:port or redis://host:port/db"
+	const form = "must be redis://host:port or rediss://host:port, with /db or without"
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
@@ -93,13 +113,17 @@ func parseEndpoint(text string) (endpoint, error) {
 		return endpoint{}, errors.New("must not carry a user or password; they have keys of their own")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return endpoint{}, errors.New("must not carry a query or fragment; options have keys of their own")
-	case u.Scheme != "redis" || u.Opaque != "" || u.Hostname() == "" || u.Port() == "":
+	case u.Scheme != "redis" && u.Scheme != "rediss" || u.Opaque != "" || u.Hostname() == "" || u.Port() == "":
 		return endpoint{}, errors.New(form)
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || port == 0 {
 		return endpoint{}, errors.New("has a port that is not 1 to 65535")
 	}
-	e := endpoint{address: net.JoinHostPort(u.Hostname(), u.Port())}
+	e := endpoint{
+		address: net.JoinHostPort(u.Hostname(), u.Port()),
+		host:    u.Hostname(),
+		secure:  u.Scheme == "rediss",
+	}
 	if path := strings.TrimPrefix(u.Path, "/"); path != "" {
 		database, err := strconv.Atoi(path)
 		if err != nil || database < 0 || database > maxDatabase {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
@@ -17,6 +16,7 @@ import (
 type enforcement struct {
 	policy ratelimit.Policy
 	call   execution.Call
+	line   string // the program's argument up to the cost
 	keys   rediskey.Family
 }
 
@@ -39,32 +39,40 @@ func enforce(snapshot *ratelimit.Snapshot, keys rediskey.Builder) (*enforcements
 }
 
 func newEnforcement(policy ratelimit.Policy, keys rediskey.Builder) (*enforcement, error) {
-	program, arguments, err := programOf(policy)
+	program, line, err := programOf(policy)
 	if err != nil {
 		return nil, err
 	}
 	return &enforcement{
 		policy: policy,
-		call:   execution.NewCall(program, arguments...),
+		call:   execution.NewCall(program),
+		line:   line,
 		keys:   keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
 	}, nil
 }
 
-// programOf gives the program that enforces policy and its arguments up to the
-// cost, in the order of the manifest.
-func programOf(policy ratelimit.Policy) (lua.Program, []string, error) {
-	revision := integer(policy.Revision())
-	bounds := []string{integer(policy.MaxCost()), millis(policy.CleanupGrace()), millis(policy.MaxClockRegression())}
+// argument is the program's argument for an evaluation of cost units.
+func (e *enforcement) argument(cost int64) []byte {
+	const digits = 15
+	line := append(make([]byte, 0, len(e.line)+digits), e.line...)
+	return strconv.AppendInt(line, cost, 10)
+}
+
+// programOf gives the program that enforces policy and its argument up to the
+// cost, in the form of the manifest.
+func programOf(policy ratelimit.Policy) (program lua.Program, line string, err error) {
+	revision := policy.Revision()
+	bounds := fmt.Sprintf("%d %d %d ", policy.MaxCost(), policy.CleanupGrace().Milliseconds(), policy.MaxClockRegression().Milliseconds())
 	switch p := policy.Parameters().(type) {
 	case ratelimit.FixedWindow:
-		return lua.FixedWindow(), append([]string{revision, integer(p.Limit), millis(p.Window)}, bounds...), nil
+		return lua.FixedWindow(), fmt.Sprintf("fw1:%d:%d %d %s", revision, p.Window.Milliseconds(), p.Limit, bounds), nil
 	case ratelimit.SlidingCounter:
-		return lua.SlidingCounter(), append([]string{revision, integer(p.Limit), millis(p.Window)}, bounds...), nil
+		return lua.SlidingCounter(), fmt.Sprintf("sc1:%d:%d %d %s", revision, p.Window.Milliseconds(), p.Limit, bounds), nil
 	case ratelimit.TokenBucket:
 		refill, interval := reduce(p.RefillTokens, p.RefillInterval.Milliseconds())
-		return lua.TokenBucket(), append([]string{revision, integer(p.Capacity), integer(refill), integer(interval)}, bounds...), nil
+		return lua.TokenBucket(), fmt.Sprintf("tb1:%d:%d:%d %d %s", revision, refill, interval, p.Capacity, bounds), nil
 	}
-	return lua.Program{}, nil, fmt.Errorf("policy %s: no program for %s", policy.ID(), policy.Parameters().Algorithm())
+	return lua.Program{}, "", fmt.Errorf("policy %s: no program for %s", policy.ID(), policy.Parameters().Algorithm())
 }
 
 // reduce divides both by their greatest common divisor.
@@ -75,6 +83,3 @@ func reduce(a, b int64) (int64, int64) {
 	}
 	return a / x, b / x
 }
-
-func integer(n int64) string        { return strconv.FormatInt(n, 10) }
-func millis(d time.Duration) string { return integer(d.Milliseconds()) }

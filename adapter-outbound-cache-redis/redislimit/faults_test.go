@@ -20,8 +20,9 @@ const (
 	lateness     = 50 * time.Millisecond
 )
 
-func shortTempered(t *testing.T, server *redistest.Server) redislimit.Config {
+func shortTempered(t *testing.T, server *redistest.Server, dispatch redislimit.Dispatch) redislimit.Config {
 	c := config(t, server.Addr, policySpec("p", ratelimit.FixedWindow{Limit: 1_000_000, Window: time.Hour}))
+	c.Dispatch = dispatch
 	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = shortCommand, shortPool, 250*time.Millisecond
 	return c
 }
@@ -169,12 +170,21 @@ func onDedicated(t *testing.T, f func(t *testing.T, server *redistest.Server), a
 	}
 }
 
+// onEachDispatch is onDedicated, for each way to dispatch.
+func onEachDispatch(t *testing.T, f func(t *testing.T, server *redistest.Server, dispatch redislimit.Dispatch)) {
+	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+		for _, dispatch := range redislimit.Dispatches() {
+			t.Run(string(dispatch), func(t *testing.T) { f(t, server, dispatch) })
+		}
+	})
+}
+
 // Ensure that a server that is gone is answered as a connection failure, within
 // the bound, and that decisions resume by themselves once it is back.
 func TestServerStopsAndComesBack(t *testing.T) {
-	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+	onEachDispatch(t, func(t *testing.T, server *redistest.Server, dispatch redislimit.Dispatch) {
 		var log memo
-		c := shortTempered(t, server)
+		c := shortTempered(t, server, dispatch)
 		c.Logger = log.logger()
 		limiter := newLimiter(t, c)
 		eventually(t, limiter, "allowed", time.Second)
@@ -204,8 +214,8 @@ func TestServerStopsAndComesBack(t *testing.T) {
 // Ensure that a server that hangs in the middle of traffic is never taken for a
 // permission, that each answer keeps the bound, and that decisions resume.
 func TestServerHangsUnderTraffic(t *testing.T) {
-	onDedicated(t, func(t *testing.T, server *redistest.Server) {
-		limiter := newLimiter(t, shortTempered(t, server))
+	onEachDispatch(t, func(t *testing.T, server *redistest.Server, dispatch redislimit.Dispatch) {
+		limiter := newLimiter(t, shortTempered(t, server, dispatch))
 		var around, within punctuality
 		for range rounds {
 			eventually(t, limiter, "allowed", 2*time.Second)
@@ -237,9 +247,9 @@ func TestServerHangsUnderTraffic(t *testing.T) {
 
 // Ensure that a server that is not there at start is found later.
 func TestServerDownAtStart(t *testing.T) {
-	onDedicated(t, func(t *testing.T, server *redistest.Server) {
+	onEachDispatch(t, func(t *testing.T, server *redistest.Server, dispatch redislimit.Dispatch) {
 		server.Stop(t)
-		limiter := newLimiter(t, shortTempered(t, server))
+		limiter := newLimiter(t, shortTempered(t, server, dispatch))
 		if err := limiter.Prepare(during(t, time.Second)); err == nil || err.Error() != "connection" {
 			t.Errorf("prepare says %v, must say connection", err)
 		}
@@ -309,11 +319,11 @@ func TestServerRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rules("full", "+evalsha", "+script|load", "+time", "+hmget", "+hset", "+pexpire", "+exists")
+		rules("full", "+evalsha", "+script|load", "+time", "+hget", "+hset", "+pexpire", "+exists")
 		wantLabel(t, evaluate(t, as("full"), request(t, "p", "full", 1)), "allowed")
-		rules("mute", "+script|load", "+time", "+hmget", "+hset", "+pexpire", "+exists")
+		rules("mute", "+script|load", "+time", "+hget", "+hset", "+pexpire", "+exists")
 		wantLabel(t, evaluate(t, as("mute"), request(t, "p", "mute", 1)), "unavailable access-denied")
-		rules("half", "+evalsha", "+script|load", "+time", "+hmget", "+hset", "+exists")
+		rules("half", "+evalsha", "+script|load", "+time", "+hget", "+hset", "+exists")
 		wantLabel(t, evaluate(t, as("half"), request(t, "p", "half", 1)), "indeterminate access-denied")
 		// The key it left has no time to live, and later requests run smoothly:
 		// readiness is what must tell.

@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 
@@ -17,7 +18,7 @@ type health struct {
 }
 
 func (h *health) failed(ctx context.Context, failed *certainty.Failure) {
-	if blameless(failed.Category) || h.ailing.Swap(true) {
+	if blameless(failed) || h.ailing.Swap(true) {
 		return
 	}
 	h.logger.WarnContext(ctx, "redis does not decide", "category", string(failed.Category), "cause", failed.Err)
@@ -29,9 +30,13 @@ func (h *health) recovered(ctx context.Context) {
 	}
 }
 
-// blameless categories say nothing about the server.
-func blameless(category failure.Category) bool {
-	switch category {
+// blameless failures say nothing about the server. That of a caller who has left
+// does not, even if the evaluation was sent: there was no time to answer it.
+func blameless(failed *certainty.Failure) bool {
+	if errors.Is(failed.Err, context.Canceled) {
+		return true
+	}
+	switch failed.Category {
 	case failure.Saturated, failure.Cancelled, failure.ShuttingDown:
 		return true
 	}

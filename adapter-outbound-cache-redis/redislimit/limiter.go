@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -160,8 +159,7 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 		ctx = bounded
 	}
 	key := enforced.keys.Key(request.Subject(), request.Subject())
-	cost := strconv.AppendInt(nil, request.Cost(), 10)
-	raw, failed := l.executor.Run(ctx, enforced.call, key, cost)
+	raw, failed := l.executor.Run(ctx, enforced.call, key, enforced.argument(request.Cost()))
 	report(failed)
 	if failed != nil {
 		l.health.failed(ctx, failed)

@@ -18,8 +18,9 @@ import (
 // run, the arming of its key's time-to-live included, and that denies nobody
 // anything.
 type probe struct {
-	call execution.Call
-	key  string
+	call     execution.Call
+	key      string
+	argument []byte
 }
 
 func newProbes(keys rediskey.Builder) ([]probe, error) {
@@ -51,17 +52,17 @@ func newProbe(spec ratelimit.PolicySpec, key string) (probe, error) {
 	if err != nil {
 		return probe{}, err
 	}
-	program, arguments, err := programOf(policy)
+	program, line, err := programOf(policy)
 	if err != nil {
 		return probe{}, err
 	}
-	return probe{call: execution.NewCall(program, arguments...), key: key}, nil
+	return probe{call: execution.NewCall(program), key: key, argument: []byte(line + "1")}, nil
 }
 
 // run is nil when the program came to a decision, be it a denial because another
 // process probes in the same millisecond.
 func (p probe) run(ctx context.Context, executor execution.Executor) *certainty.Failure {
-	raw, failed := executor.Run(ctx, p.call, p.key, []byte("1"))
+	raw, failed := executor.Run(ctx, p.call, p.key, p.argument)
 	if failed != nil {
 		return failed
 	}

@@ -1,11 +1,13 @@
 package redistest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"path"
 	"strconv"
 
 	dockercontainer "github.com/moby/moby/api/types/container"
@@ -20,6 +22,9 @@ const label = "weir-test"
 
 const redisPort = 6379
 
+// filesDirectory is there in every image.
+const filesDirectory = "/tmp"
+
 // container is a server in a container.
 type container struct {
 	docker *testcontainers.DockerClient
@@ -29,7 +34,7 @@ type container struct {
 
 var _ machine = (*container)(nil)
 
-func newContainer(ctx context.Context, image string, own []string) (*container, error) {
+func newContainer(ctx context.Context, image string, how setup) (*container, error) {
 	api, err := docker(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Docker: %w", err)
@@ -53,7 +58,8 @@ func newContainer(ctx context.Context, image string, own []string) (*container, 
 				network.MustParsePort(exposed): {{HostIP: bind, HostPort: strconv.Itoa(port)}},
 			}
 		}),
-		testcontainers.WithCmdArgs(arguments("0.0.0.0", redisPort, own)...),
+		testcontainers.WithFiles(how.inContainer()...),
+		testcontainers.WithCmdArgs(how.arguments("0.0.0.0", redisPort, filesDirectory)...),
 	)
 	c := &container{docker: api, inside: inside, addr: net.JoinHostPort(host, strconv.Itoa(port))}
 	if err != nil {
@@ -63,6 +69,20 @@ func newContainer(ctx context.Context, image string, own []string) (*container, 
 		return nil, fmt.Errorf("start %s: %w", image, err)
 	}
 	return c, nil
+}
+
+// inContainer are the files that a container gets before it starts. Whoever the
+// server runs as may read them.
+func (s setup) inContainer() []testcontainers.ContainerFile {
+	var files []testcontainers.ContainerFile
+	for name, content := range s.files() {
+		files = append(files, testcontainers.ContainerFile{
+			Reader:            bytes.NewReader(content),
+			ContainerFilePath: path.Join(filesDirectory, name),
+			FileMode:          0o644,
+		})
+	}
+	return files
 }
 
 // publishedOn tells at which host ports are published, and on which address of

@@ -1,12 +1,10 @@
 package redistest
 
-import (
-	"context"
-	"strconv"
-)
+import "context"
 
 // machine is what a server runs in. Its methods are not safe for concurrent
-// use. After kill and start the server has the same address and no data.
+// use. After kill and start the server has the same address, and of its
+// data what it had written to disk.
 type machine interface {
 	address() string
 	// processID is that of a server which this machine itself runs, as the server
@@ -22,22 +20,10 @@ type machine interface {
 	log(context.Context) string
 }
 
-// arguments are those of a server that keeps nothing on disk. The caller's own
-// come last and win.
-func arguments(bind string, port int, own []string) []string {
-	return append([]string{
-		"--bind", bind,
-		"--port", strconv.Itoa(port),
-		"--protected-mode", "no",
-		"--save", "",
-		"--appendonly", "no",
-	}, own...)
-}
-
 // launch starts a server of lane.
-func launch(ctx context.Context, lane Lane, own []string) (machine, error) {
+func launch(ctx context.Context, lane Lane, how setup) (machine, error) {
 	if lane.path != "" {
-		return newProcess(ctx, lane.path, own)
+		return newProcess(ctx, lane.path, how)
 	}
-	return newContainer(ctx, lane.image, own)
+	return newContainer(ctx, lane.image, how)
 }

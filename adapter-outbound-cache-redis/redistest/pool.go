@@ -69,7 +69,7 @@ func (p *pool) take(ctx context.Context, lane Lane) (server *Server, release fun
 	}
 	entry, started := p.servers[lane]
 	if !started {
-		server, err := newServer(ctx, lane, nil)
+		server, err := newServer(ctx, lane, setup{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,7 +95,7 @@ func (p *pool) giveBack(entry *pooled) {
 
 // empty removes data and programs.
 func empty(ctx context.Context, addr string) error {
-	client := newClient(addr)
+	client := newClient(addr, nil)
 	defer client.Close()
 	if err := client.FlushAll(ctx).Err(); err != nil {
 		return err

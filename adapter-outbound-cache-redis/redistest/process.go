@@ -15,7 +15,7 @@ import (
 type process struct {
 	path      string
 	port      int
-	own       []string
+	how       setup
 	directory string // the server's working directory, with its log
 
 	running *exec.Cmd // nil while it is killed
@@ -23,7 +23,7 @@ type process struct {
 
 var _ machine = (*process)(nil)
 
-func newProcess(ctx context.Context, path string, own []string) (*process, error) {
+func newProcess(ctx context.Context, path string, how setup) (*process, error) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,13 @@ func newProcess(ctx context.Context, path string, own []string) (*process, error
 	if err != nil {
 		return nil, err
 	}
-	p := &process{path: path, port: port, own: own, directory: directory}
+	for name, content := range how.files() {
+		if err := os.WriteFile(filepath.Join(directory, name), content, 0o600); err != nil {
+			_ = os.RemoveAll(directory)
+			return nil, err
+		}
+	}
+	p := &process{path: path, port: port, how: how, directory: directory}
 	if err := p.start(ctx); err != nil {
 		_ = os.RemoveAll(directory)
 		return nil, err
@@ -78,7 +84,7 @@ func (p *process) start(context.Context) error {
 	}
 	defer output.Close()
 	//nolint:noctx // the server outlives the context
-	command := exec.Command(p.path, arguments("127.0.0.1", p.port, p.own)...)
+	command := exec.Command(p.path, p.how.arguments("127.0.0.1", p.port, p.directory)...)
 	command.Dir, command.Stdout, command.Stderr = p.directory, output, output
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.path, err)

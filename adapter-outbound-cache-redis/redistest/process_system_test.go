@@ -27,13 +27,13 @@ func TestSystemProcess(t *testing.T) {
 		}
 
 		server.Pause(t)
-		if err := ping(t.Context(), server.Addr); err == nil {
+		if err := server.ping(t.Context()); err == nil {
 			t.Error("a paused server answered")
 		}
 		server.Resume(t)
 
 		server.Stop(t)
-		if err := ping(t.Context(), server.Addr); err == nil {
+		if err := server.ping(t.Context()); err == nil {
 			t.Error("a stopped server answered")
 		}
 		server.Restart(t)

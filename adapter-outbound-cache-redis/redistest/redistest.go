@@ -50,9 +50,22 @@ func take(tb testing.TB, lane Lane) *Server {
 // test.
 func Start(tb testing.TB, lane Lane, arguments ...string) *Server {
 	tb.Helper()
+	return start(tb, lane, setup{own: arguments})
+}
+
+// StartTLS is [Start] for a server that speaks nothing but TLS. Its authority
+// vouches for it under hosts, and for whatever clients it asks for a
+// certificate, which it does with the arguments "--tls-auth-clients", "yes".
+func StartTLS(tb testing.TB, lane Lane, authority *Authority, hosts []string, arguments ...string) *Server {
+	tb.Helper()
+	return start(tb, lane, setup{own: arguments, encryption: newEncryption(tb, authority, hosts)})
+}
+
+func start(tb testing.TB, lane Lane, how setup) *Server {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout+operationTimeout)
 	defer cancel()
-	server, err := newServer(ctx, lane, arguments)
+	server, err := newServer(ctx, lane, how)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -151,6 +151,26 @@ func TestStartPassesArguments(t *testing.T) {
 	}
 }
 
+// Ensure that a server that speaks TLS speaks nothing else, and still does after
+// a restart.
+func TestStartTLS(t *testing.T) {
+	for _, lane := range redistest.Lanes(t) {
+		t.Run(lane.String(), func(t *testing.T) {
+			server := redistest.StartTLS(t, lane, redistest.NewAuthority(t), []string{"redis.internal"}, "--tls-auth-clients", "yes")
+			must(t, server.Client(t).Ping(t.Context()).Err())
+			server.Stop(t)
+			server.Restart(t)
+			must(t, server.Client(t).Ping(t.Context()).Err())
+
+			inClear := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
+			defer inClear.Close()
+			if err := inClear.Ping(t.Context()).Err(); err == nil {
+				t.Error("the server answers in clear")
+			}
+		})
+	}
+}
+
 // Ensure that a server ends with its test, also one that was left paused.
 func TestServersEndWithTheirTest(t *testing.T) {
 	var addr string

@@ -3,6 +3,7 @@ package redistest
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -38,17 +39,18 @@ type Server struct {
 	Lane Lane
 
 	machine machine
+	tls     *tls.Config // nil: it speaks in clear
 	shared  bool
 }
 
 // newServer starts a server and waits until it answers this machine: a
 // container's log may say "ready" before its port is.
-func newServer(ctx context.Context, lane Lane, own []string) (*Server, error) {
-	machine, err := launch(ctx, lane, own)
+func newServer(ctx context.Context, lane Lane, how setup) (*Server, error) {
+	machine, err := launch(ctx, lane, how)
 	if err != nil {
 		return nil, fmt.Errorf("lane %s: %w", lane, err)
 	}
-	s := &Server{Addr: machine.address(), Lane: lane, machine: machine}
+	s := &Server{Addr: machine.address(), Lane: lane, machine: machine, tls: how.client()}
 	if err := s.awaitAnswer(ctx); err != nil {
 		_ = machine.remove(context.WithoutCancel(ctx))
 		return nil, err
@@ -60,7 +62,7 @@ func newServer(ctx context.Context, lane Lane, own []string) (*Server, error) {
 // It never retries, and is closed when the test ends.
 func (s *Server) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
-	client := newClient(s.Addr)
+	client := newClient(s.Addr, s.tls)
 	tb.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -78,15 +80,16 @@ func (s *Server) Resume(tb testing.TB) {
 	s.do(tb, "resume", s.machine.resume)
 }
 
-// Stop kills the server without grace; its data is lost. From then on its port
-// refuses connections. Only for a server from [Start].
+// Stop kills the server without grace; its data is lost, but for what it was told
+// to keep on disk. From then on its port refuses connections. Only for a server
+// from [Start].
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
 	s.do(tb, "stop", s.machine.kill)
 }
 
-// Restart starts the server after a Stop, at the same address and empty, and
-// waits until it answers.
+// Restart starts the server after a Stop, at the same address, and waits until
+// it answers. It is empty, but for what it was told to keep on disk.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	s.do(tb, "restart", func(ctx context.Context) error {
@@ -128,14 +131,14 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 // the choice of a port and the start somebody else may have taken it, and then
 // another server's answer is worth nothing.
 func (s *Server) answers(ctx context.Context) error {
-	if err := ping(ctx, s.Addr); err != nil {
+	if err := s.ping(ctx); err != nil {
 		return err
 	}
 	want := s.machine.processID()
 	if want == 0 {
 		return nil
 	}
-	client := newClient(s.Addr)
+	client := newClient(s.Addr, s.tls)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -154,9 +157,8 @@ func (s *Server) answers(ctx context.Context) error {
 
 // ping asks over a connection of its own, and without the client, which would
 // log each attempt that fails. A server that wants a password answers too.
-func ping(ctx context.Context, addr string) error {
-	dialer := net.Dialer{Timeout: attemptTimeout}
-	connection, err := dialer.DialContext(ctx, "tcp", addr)
+func (s *Server) ping(ctx context.Context) error {
+	connection, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,9 +179,19 @@ func ping(ctx context.Context, addr string) error {
 	return nil
 }
 
-func newClient(addr string) *redis.Client {
+func (s *Server) dial(ctx context.Context) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: attemptTimeout}
+	if s.tls == nil {
+		return dialer.DialContext(ctx, "tcp", s.Addr)
+	}
+	encrypted := &tls.Dialer{NetDialer: dialer, Config: s.tls}
+	return encrypted.DialContext(ctx, "tcp", s.Addr)
+}
+
+func newClient(addr string, secure *tls.Config) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
+		TLSConfig:                secure,
 		MaxRetries:               -1,
 		DialerRetries:            1,
 		ContextTimeoutEnabled:    true,

@@ -23,7 +23,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := newServer(ctx, Lane{name: "broken", path: path}, nil)
+	_, err := newServer(ctx, Lane{name: "broken", path: path}, setup{})
 	if err == nil || !strings.Contains(err.Error(), "Bad directive") || !strings.Contains(err.Error(), "lane broken") {
 		t.Errorf("error %v, want the lane and what the server said", err)
 	}

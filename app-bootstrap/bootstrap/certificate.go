@@ -17,9 +17,10 @@ const lookEvery = time.Second
 
 // certificate is a pair of files that may be replaced while the process runs.
 type certificate struct {
-	files  config.TLS
-	logger *slog.Logger
-	pair   atomic.Pointer[tls.Certificate]
+	section string // of the configuration
+	files   config.TLS
+	logger  *slog.Logger
+	pair    atomic.Pointer[tls.Certificate]
 
 	// looking is held by who looks at the files. The others take the pair as it is.
 	looking sync.Mutex
@@ -28,33 +29,36 @@ type certificate struct {
 	failure string // of the files as they were seen; empty if they were loaded
 }
 
-// newCertificate returns nil where there are no files.
-func newCertificate(files config.TLS, logger *slog.Logger) (*certificate, error) {
+// newCertificate returns nil where there are no files. Section is the one that
+// names them.
+func newCertificate(section string, files config.TLS, logger *slog.Logger) (*certificate, error) {
 	if !files.Enabled() {
 		return nil, nil
 	}
-	c := &certificate{files: files, logger: logger}
+	c := &certificate{section: section, files: files, logger: logger}
 	seen, err := c.look()
 	if err == nil {
 		err = c.load()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("app.web.tls.cert-file, app.web.tls.key-file: %w", err)
+		return nil, fmt.Errorf("%s, %s.key-file: %w", c.key(), section, err)
 	}
 	c.seen, c.next = seen, time.Now().Add(lookEvery)
 	return c, nil
 }
+
+func (c *certificate) key() string { return c.section + ".cert-file" }
 
 // config is nil for no certificate.
 func (c *certificate) config() *tls.Config {
 	if c == nil {
 		return nil
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.latest() }}
 }
 
-// get returns the pair for a handshake, and looks for a new one if it is time.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// latest returns the pair for a handshake, and looks for a new one if it is time.
+func (c *certificate) latest() (*tls.Certificate, error) {
 	if c.looking.TryLock() {
 		c.renew()
 		c.looking.Unlock()
@@ -87,11 +91,11 @@ func (c *certificate) renew() {
 		if unchanged && c.failure == known {
 			return
 		}
-		c.logger.Error("the certificate cannot be renewed, the last one stays in use", "key", "app.web.tls.cert-file", "error", err)
+		c.logger.Error("the certificate cannot be renewed, the last one stays in use", "key", c.key(), "error", err)
 		return
 	}
 	c.failure = ""
-	c.logger.Info("the certificate was renewed", "key", "app.web.tls.cert-file")
+	c.logger.Info("the certificate was renewed", "key", c.key())
 }
 
 // look returns the zero value with an error.

@@ -64,6 +64,7 @@ func distributedLimiting() fx.Option {
 		fx.Provide(
 			newDistributedLimits,
 			fx.Annotate(newStoreCheck, fx.ResultTags(`group:"checks"`)),
+			fx.Annotate(newBreakerCheck, fx.ResultTags(`group:"checks"`)),
 		),
 	)
 }
@@ -76,19 +77,38 @@ func newCatalog(cfg config.Config) *ratelimit.Catalog {
 func newRedisLimiter(cfg config.Config, catalog *ratelimit.Catalog, logger *slog.Logger) (*redislimit.Limiter, error) {
 	redis := cfg.RateLimit.Redis
 	redislimit.RouteClientLog(logger)
+	secure, err := redisTLS(redis.TLS, logger)
+	if err != nil {
+		return nil, err
+	}
 	return redislimit.New(redislimit.Config{
 		Endpoint:       redis.Endpoint,
+		TLS:            secure,
 		Username:       redis.Username,
 		Password:       redis.Password.Reveal(),
 		CommandTimeout: redis.CommandTimeout,
 		DialTimeout:    redis.DialTimeout,
 		PoolTimeout:    redis.PoolTimeout,
 		PoolSize:       redis.PoolSize,
+		Dispatch:       redis.Dispatch,
+		Breaker:        redis.Breaker,
 		MaxInFlight:    cfg.RateLimit.MaxInFlight,
 		Secret:         redis.Secret,
 		Catalog:        catalog,
 		Logger:         logger,
 	})
+}
+
+func redisTLS(cfg config.RedisTLS, logger *slog.Logger) (redislimit.TLS, error) {
+	secure := redislimit.TLS{RootCAs: cfg.RootCAs, ServerName: cfg.ServerName}
+	pair, err := newCertificate("app.rate-limit.redis.tls", cfg.Client, logger)
+	if err != nil {
+		return redislimit.TLS{}, err
+	}
+	if pair != nil {
+		secure.Certificate = pair.latest
+	}
+	return secure, nil
 }
 
 // prepare lets a start succeed without the store: Weir is not ready then,
@@ -97,7 +117,7 @@ func prepare(ctx context.Context, limiter *redislimit.Limiter, logger *slog.Logg
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := limiter.Prepare(ctx); err != nil {
-		logger.Warn("redis is not ready, starting without it", "error", err)
+		logger.Warn("redis is not ready, starting all the same", "error", err)
 	}
 }
 
@@ -109,4 +129,9 @@ func newDistributedLimits(cfg config.Config, limiter *redislimit.Limiter, catalo
 // restart of the store.
 func newStoreCheck(limiter *redislimit.Limiter) management.Check {
 	return management.Check{Name: "redis", Probe: limiter.Prepare}
+}
+
+// newBreakerCheck shows while evaluations are refused without being tried.
+func newBreakerCheck(limiter *redislimit.Limiter) management.Check {
+	return management.Check{Name: "redis-breaker", Probe: limiter.CheckBreaker}
 }

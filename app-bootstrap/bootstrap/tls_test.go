@@ -102,12 +102,12 @@ func TestCertificate_IsRenewed(t *testing.T) {
 	writePair(t, files, "first")
 	synctest.Test(t, func(t *testing.T) {
 		log := new(lockedBuffer)
-		c, err := newCertificate(files, slog.New(slog.NewTextHandler(log, nil)))
+		c, err := newCertificate("app.web.tls", files, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := func() string {
-			pair, err := c.get(nil)
+			pair, err := c.latest()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -95,7 +95,7 @@ func newPublicServer(cfg config.Config, edgeConfig edge.Config, next application
 	if err != nil {
 		return publicServer{}, err
 	}
-	pair, err := newCertificate(cfg.Web.TLS, logger)
+	pair, err := newCertificate("app.web.tls", cfg.Web.TLS, logger)
 	if err != nil {
 		return publicServer{}, err
 	}

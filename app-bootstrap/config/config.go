@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"time"
 
 	"example.com/weir/adapter-inbound-web/answer"
@@ -8,6 +9,7 @@ import (
 	"example.com/weir/adapter-inbound-web/gateway"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -89,10 +91,25 @@ type RateLimit struct {
 // Enabled reports whether limits are kept in a store that processes share.
 func (r RateLimit) Enabled() bool { return r.Redis.Endpoint != "" }
 
+// RedisTLS is how the store and this process prove to each other who they are.
+type RedisTLS struct {
+	// RootCAs are the authorities to believe about the store; nil for those of the
+	// system.
+	RootCAs *x509.CertPool
+	// ServerName is the name in the store's certificate; empty for the host of the
+	// endpoint.
+	ServerName string
+	// Client is what to show to a store that asks for it.
+	Client TLS
+}
+
 // Redis is the store and how to talk to it.
 type Redis struct {
-	// Endpoint is redis://host:port, with /db or without.
+	// Endpoint is redis://host:port, with /db or without, or rediss:// and the
+	// same for TLS.
 	Endpoint string
+	// TLS is the zero value unless Endpoint asks for it.
+	TLS RedisTLS
 	// Username is empty for the server's default user.
 	Username string
 	// Password is empty only without a Username.
@@ -108,4 +125,8 @@ type Redis struct {
 	PoolTimeout time.Duration
 	// PoolSize is the most connections that are open at once.
 	PoolSize int
+	// Dispatch is how decisions reach the store.
+	Dispatch redislimit.Dispatch
+	// Breaker says when a store that does not answer is left alone.
+	Breaker redislimit.Breaker
 }

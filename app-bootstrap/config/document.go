@@ -76,18 +76,33 @@ type rateLimitSection struct {
 }
 
 type redisSection struct {
-	Endpoint       string        `koanf:"endpoint"`
-	Role           string        `koanf:"role"`
-	FailurePolicy  string        `koanf:"failure-policy"`
-	HMACSecret     string        `koanf:"hmac-secret"`
-	HMACSecretFile string        `koanf:"hmac-secret-file"`
-	Username       string        `koanf:"username"`
-	Password       string        `koanf:"password"`
-	PasswordFile   string        `koanf:"password-file"`
-	CommandTimeout time.Duration `koanf:"command-timeout"`
-	DialTimeout    time.Duration `koanf:"dial-timeout"`
-	PoolSize       int           `koanf:"pool-size"`
-	PoolTimeout    time.Duration `koanf:"pool-timeout"`
+	Endpoint       string          `koanf:"endpoint"`
+	Role           string          `koanf:"role"`
+	FailurePolicy  string          `koanf:"failure-policy"`
+	HMACSecret     string          `koanf:"hmac-secret"`
+	HMACSecretFile string          `koanf:"hmac-secret-file"`
+	Username       string          `koanf:"username"`
+	Password       string          `koanf:"password"`
+	PasswordFile   string          `koanf:"password-file"`
+	CommandTimeout time.Duration   `koanf:"command-timeout"`
+	DialTimeout    time.Duration   `koanf:"dial-timeout"`
+	PoolSize       int             `koanf:"pool-size"`
+	PoolTimeout    time.Duration   `koanf:"pool-timeout"`
+	Dispatch       string          `koanf:"dispatch"`
+	Breaker        breakerSection  `koanf:"breaker"`
+	TLS            redisTLSSection `koanf:"tls"`
+}
+
+type redisTLSSection struct {
+	CAFile     string `koanf:"ca-file"`
+	ServerName string `koanf:"server-name"`
+	CertFile   string `koanf:"cert-file"`
+	KeyFile    string `koanf:"key-file"`
+}
+
+type breakerSection struct {
+	Failures int           `koanf:"failures"`
+	OpenFor  time.Duration `koanf:"open-for"`
 }
 
 type admissionSection struct {
@@ -134,6 +149,8 @@ func defaults() document {
 				DialTimeout:    250 * time.Millisecond,
 				PoolSize:       32,
 				PoolTimeout:    50 * time.Millisecond,
+				Dispatch:       "batched",
+				Breaker:        breakerSection{Failures: 32, OpenFor: 200 * time.Millisecond},
 			},
 			Admission: admissionSection{MaxInFlight: 1024},
 		},

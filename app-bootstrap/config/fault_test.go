@@ -8,6 +8,9 @@ import (
 	"example.com/weir/app-bootstrap/config"
 )
 
+// secureEndpoint replaces the one of enabled.
+const secureEndpoint = "app.rate-limit.redis.endpoint=rediss://127.0.0.1:6379"
+
 // Ensure that each mistake is reported, alone, under the key that was written.
 func TestLoad_Faults(t *testing.T) {
 	policy := func(text string) string {
@@ -226,13 +229,16 @@ func TestLoad_Faults(t *testing.T) {
 			[]string{`app.rate-limit.default-policy: names "nobody", which app.rate-limit.policies does not define`}},
 		{"deadline that cannot be kept", enabled, []string{"app.web.evaluation-deadline=99ms"},
 			[]string{"app.web.evaluation-deadline: is 99ms, must be at least 100ms, the sum of app.rate-limit.redis.pool-timeout and app.rate-limit.redis.command-timeout"}},
-		{"only words", enabled, []string{"app.rate-limit.provider=etcd", "app.rate-limit.redis.role=cache", "app.rate-limit.redis.failure-policy=fail-open"}, []string{
+		{"only words", enabled, []string{"app.rate-limit.provider=etcd", "app.rate-limit.redis.role=cache", "app.rate-limit.redis.failure-policy=fail-open", "app.rate-limit.redis.dispatch=each"}, []string{
 			"app.rate-limit.provider: must be redis",
+			"app.rate-limit.redis.dispatch: must be batched or pooled",
 			"app.rate-limit.redis.failure-policy: must be fail-closed",
 			"app.rate-limit.redis.role: must be coordination",
 		}},
-		{"numbers out of range", enabled, []string{"app.rate-limit.redis.pool-size=0", "app.rate-limit.admission.max-in-flight=0", "app.rate-limit.redis.dial-timeout=0s"}, []string{
+		{"numbers out of range", enabled, []string{"app.rate-limit.redis.pool-size=0", "app.rate-limit.admission.max-in-flight=0", "app.rate-limit.redis.dial-timeout=0s", "app.rate-limit.redis.breaker.failures=0", "app.rate-limit.redis.breaker.open-for=61s"}, []string{
 			"app.rate-limit.admission.max-in-flight: is 0, must be 1 to 1000000",
+			"app.rate-limit.redis.breaker.failures: is 0, must be 1 to 1000000",
+			"app.rate-limit.redis.breaker.open-for: is 1m1s, must be 1ms to 1m0s",
 			"app.rate-limit.redis.dial-timeout: is 0s, must be 1ms to 1m0s",
 			"app.rate-limit.redis.pool-size: is 0, must be 1 to 4096",
 		}},
@@ -258,6 +264,35 @@ func TestLoad_Faults(t *testing.T) {
 			[]string{"app.rate-limit.redis.password-file: must be given, because app.rate-limit.redis.username is"}},
 		{"user with a password that cannot be read", enabled, []string{"app.rate-limit.redis.username=weir", "app.rate-limit.redis.password-file=nowhere"},
 			[]string{"app.rate-limit.redis.password-file: names a file that cannot be read: file does not exist"}},
+		{"TLS in clear", enabled, []string{
+			"app.rate-limit.redis.tls.ca-file=nowhere", "app.rate-limit.redis.tls.server-name=redis", "app.rate-limit.redis.tls.cert-file=nowhere", "app.rate-limit.redis.tls.key-file=nowhere",
+		}, []string{
+			"app.rate-limit.redis.tls.ca-file: must be empty, because app.rate-limit.redis.endpoint is not rediss://",
+			"app.rate-limit.redis.tls.cert-file: must be empty, because app.rate-limit.redis.endpoint is not rediss://",
+			"app.rate-limit.redis.tls.key-file: must be empty, because app.rate-limit.redis.endpoint is not rediss://",
+			"app.rate-limit.redis.tls.server-name: must be empty, because app.rate-limit.redis.endpoint is not rediss://",
+		}},
+		{"TLS with files that cannot be read", enabled, []string{
+			secureEndpoint, "app.rate-limit.redis.tls.ca-file=nowhere", "app.rate-limit.redis.tls.cert-file=nowhere", "app.rate-limit.redis.tls.key-file=nowhere",
+		}, []string{
+			"app.rate-limit.redis.tls.ca-file: names a file that cannot be read: file does not exist",
+			"app.rate-limit.redis.tls.cert-file: names a file that cannot be read: file does not exist",
+			"app.rate-limit.redis.tls.key-file: names a file that cannot be read: file does not exist",
+		}},
+		{"TLS with files that hold something else", enabled, []string{
+			secureEndpoint, "app.rate-limit.redis.tls.ca-file=hmac", "app.rate-limit.redis.tls.cert-file=hmac", "app.rate-limit.redis.tls.key-file=hmac",
+		}, []string{
+			"app.rate-limit.redis.tls.ca-file: names a file without a certificate in PEM form",
+			"app.rate-limit.redis.tls.cert-file: does not go with app.rate-limit.redis.tls.key-file: tls: failed to find any PEM data in certificate input",
+		}},
+		{"TLS with a certificate and no key", enabled, []string{secureEndpoint, "app.rate-limit.redis.tls.cert-file=hmac"},
+			[]string{"app.rate-limit.redis.tls.key-file: must be given, because app.rate-limit.redis.tls.cert-file is"}},
+		{"TLS with a key and no certificate", enabled, []string{secureEndpoint, "app.rate-limit.redis.tls.key-file=hmac"},
+			[]string{"app.rate-limit.redis.tls.cert-file: must be given, because app.rate-limit.redis.tls.key-file is"}},
+		{"TLS with a name that none is", enabled, []string{secureEndpoint, "app.rate-limit.redis.tls.server-name=redis:6379"},
+			[]string{"app.rate-limit.redis.tls.server-name: must be a host name such as redis.internal"}},
+		{"TLS with an endpoint that none is", enabled, []string{"app.rate-limit.redis.endpoint=rediss://redis", "app.rate-limit.redis.tls.ca-file=nowhere"},
+			[]string{"app.rate-limit.redis.endpoint: must be redis://host:port or rediss://host:port, with /db or without"}},
 		{"secret in both places", enabled, []string{"app.rate-limit.redis.hmac-secret=" + secret},
 			[]string{"app.rate-limit.redis.hmac-secret: is set together with app.rate-limit.redis.hmac-secret-file, keep one of them"}},
 		{"secret too short", enabled, []string{"app.rate-limit.redis.hmac-secret-file=", "app.rate-limit.redis.hmac-secret=hunter2"},
@@ -410,7 +445,10 @@ func TestLoad_Endpoint(t *testing.T) {
 		{"redis://h:0", false},
 		{"redis://h:1/hunter2", false},
 		{"redis://h:1/-1", false},
-		{"rediss://h:1", false},
+		{"rediss://h:1", true},
+		{"rediss://h:1/3", true},
+		{"rediss://hunter2@h:1", false},
+		{"redisss://h:1", false},
 		{"unix:///tmp/hunter2", false},
 		{"hunter2", false},
 		{"redis://h:hunter2", false},

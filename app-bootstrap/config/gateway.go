@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/x509"
 	"errors"
 	"time"
 
@@ -13,9 +12,6 @@ const (
 	upstreamKey = "app.web.upstream"
 	gatewayKey  = "app.web.gateway"
 )
-
-// maxCertificateBytes bounds a file of certificates or of a key.
-const maxCertificateBytes = 1 << 20
 
 type gatewaySection struct {
 	DialTimeout           time.Duration `koanf:"dial-timeout"`
@@ -58,7 +54,7 @@ func (r *resolver) gateway(web webSection) gateway.Config {
 		ResponseHeaderTimeout: section.ResponseHeaderTimeout,
 		IdleTimeout:           section.IdleTimeout,
 		MaxIdleConnections:    section.MaxIdleConnections,
-		RootCAs:               r.rootCAs(section.CAFile),
+		RootCAs:               r.rootCAs(join(gatewayKey, "ca-file"), section.CAFile),
 		ServerName:            section.ServerName,
 		H2C:                   section.H2C,
 		HealthPath:            section.HealthPath,
@@ -78,23 +74,4 @@ func (r *resolver) gateway(web webSection) gateway.Config {
 		r.addUnlessReported(key, "%s", fault.Problem)
 	}
 	return config
-}
-
-// rootCAs is nil without a file.
-func (r *resolver) rootCAs(file string) *x509.CertPool {
-	if file == "" {
-		return nil
-	}
-	key := join(gatewayKey, "ca-file")
-	content, err := r.sources.read(file, maxCertificateBytes)
-	if err != nil {
-		r.add(key, "names a file that cannot be read: %v", err)
-		return nil
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(content) {
-		r.add(key, "names a file without a certificate in PEM form")
-		return nil
-	}
-	return pool
 }

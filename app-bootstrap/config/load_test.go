@@ -16,6 +16,7 @@ import (
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/app-bootstrap/config"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -127,6 +128,8 @@ func TestLoad_Complete(t *testing.T) {
 				DialTimeout:    250 * time.Millisecond,
 				PoolTimeout:    50 * time.Millisecond,
 				PoolSize:       32,
+				Dispatch:       redislimit.Batched,
+				Breaker:        redislimit.Breaker{Failures: 32, OpenFor: 200 * time.Millisecond},
 			},
 		},
 	}

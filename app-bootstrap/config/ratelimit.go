@@ -28,8 +28,9 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 	r.addUnlessOneOf(join(rateLimitKey, "provider"), section.Provider, "redis")
 	r.addUnlessOneOf(join(redisKey, "role"), redis.Role, "coordination")
 	r.addUnlessOneOf(join(redisKey, "failure-policy"), redis.FailurePolicy, "fail-closed")
-	r.redisTimeouts(redis)
+	r.redisBounds(redis)
 	addUnlessBetween(r.collector, join(redisKey, "pool-size"), redis.PoolSize, 1, redislimit.MaxPoolSize)
+	r.addUnlessOneOf(join(redisKey, "dispatch"), redis.Dispatch, string(redislimit.Batched), string(redislimit.Pooled))
 	addUnlessBetween(r.collector, "app.rate-limit.admission.max-in-flight", section.Admission.MaxInFlight, 1, redislimit.MaxInFlight)
 
 	policies := r.policies(section.Policies)
@@ -40,6 +41,7 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 		MaxInFlight:   section.Admission.MaxInFlight,
 		Redis: Redis{
 			Endpoint:       redis.Endpoint,
+			TLS:            r.redisTLS(redis),
 			Username:       redis.Username,
 			Password:       r.redisPassword(redis),
 			Secret:         r.hmacSecret(redis),
@@ -47,16 +49,20 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 			DialTimeout:    redis.DialTimeout,
 			PoolTimeout:    redis.PoolTimeout,
 			PoolSize:       redis.PoolSize,
+			Dispatch:       redislimit.Dispatch(redis.Dispatch),
+			Breaker:        redislimit.Breaker(redis.Breaker),
 		},
 	}
 }
 
-// redisTimeouts has the rule of the adapter.
-func (r *resolver) redisTimeouts(redis redisSection) {
+// redisBounds has the rules of the adapter.
+func (r *resolver) redisBounds(redis redisSection) {
 	var faults ratelimit.Faults
 	faults.AddUnlessDuration("command-timeout", redis.CommandTimeout, time.Millisecond, redislimit.MaxTimeout)
 	faults.AddUnlessDuration("dial-timeout", redis.DialTimeout, time.Millisecond, redislimit.MaxTimeout)
 	faults.AddUnlessDuration("pool-timeout", redis.PoolTimeout, time.Millisecond, redislimit.MaxTimeout)
+	faults.AddUnlessBetween("breaker.failures", int64(redis.Breaker.Failures), 1, redislimit.MaxBreakerFailures)
+	faults.AddUnlessDuration("breaker.open-for", redis.Breaker.OpenFor, time.Millisecond, redislimit.MaxBreakerOpenFor)
 	r.addUnder(redisKey, faults.Err())
 }
 

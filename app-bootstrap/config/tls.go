@@ -1,21 +1,21 @@
 package config
 
-import "crypto/tls"
-
-const (
-	certificateKey = "app.web.tls.cert-file"
-	privateKeyKey  = "app.web.tls.key-file"
+import (
+	"crypto/tls"
+	"crypto/x509"
 )
 
-// TLS is how the public listener proves who it is. The zero TLS means that it
-// does not, and speaks in clear.
+const webTLSKey = "app.web.tls"
+
+// TLS is how one side of a connection proves who it is. The zero TLS means that
+// it does not, and a listener then speaks in clear.
 type TLS struct {
 	// CertificateFile holds the certificate and those that vouch for it, KeyFile
 	// its private key, both in PEM form.
 	CertificateFile, KeyFile string
 }
 
-// Enabled reports whether the listener speaks TLS.
+// Enabled reports whether there is a certificate.
 func (t TLS) Enabled() bool { return t.CertificateFile != "" }
 
 type tlsSection struct {
@@ -23,9 +23,10 @@ type tlsSection struct {
 	KeyFile  string `koanf:"key-file"`
 }
 
-// tls reads the files, so that a pair that does not fit is a fault and not a
-// listener that nobody can talk to.
-func (r *resolver) tls(section tlsSection) TLS {
+// tls reads the files that section names, so that a pair that does not fit is a
+// fault and not a connection that nobody gets.
+func (r *resolver) tls(sectionKey string, section tlsSection) TLS {
+	certificateKey, privateKeyKey := join(sectionKey, "cert-file"), join(sectionKey, "key-file")
 	switch {
 	case section.CertFile == "" && section.KeyFile == "":
 		return TLS{}
@@ -46,6 +47,9 @@ func (r *resolver) tls(section tlsSection) TLS {
 	return TLS{CertificateFile: section.CertFile, KeyFile: section.KeyFile}
 }
 
+// maxCertificateBytes bounds a file of certificates or of a key.
+const maxCertificateBytes = 1 << 20
+
 // certificateFile is nil after a fault.
 func (r *resolver) certificateFile(key, path string) []byte {
 	content, err := r.sources.read(path, maxCertificateBytes)
@@ -59,11 +63,29 @@ func (r *resolver) certificateFile(key, path string) []byte {
 	return content
 }
 
+// rootCAs is nil without a file.
+func (r *resolver) rootCAs(key, file string) *x509.CertPool {
+	if file == "" {
+		return nil
+	}
+	content, err := r.sources.read(file, maxCertificateBytes)
+	if err != nil {
+		r.add(key, "names a file that cannot be read: %v", err)
+		return nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		r.add(key, "names a file without a certificate in PEM form")
+		return nil
+	}
+	return pool
+}
+
 // clearHTTP2 is false where it has no effect.
 func (r *resolver) clearHTTP2(web webSection) bool {
 	const key = "app.web.h2c"
 	if web.H2C && (web.TLS.CertFile != "" || web.TLS.KeyFile != "") {
-		r.warn(key, "has no effect, because %s is given: HTTP/2 is agreed on in the handshake", certificateKey)
+		r.warn(key, "has no effect, because %s is given: HTTP/2 is agreed on in the handshake", join(webTLSKey, "cert-file"))
 		return false
 	}
 	return web.H2C

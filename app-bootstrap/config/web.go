@@ -36,7 +36,7 @@ func (r *resolver) web(web webSection, limits RateLimit) Web {
 		ManagementAddress:  web.ManagementAddress,
 		ManagementToken:    r.managementToken(web),
 		AuthorizeAddress:   web.AuthorizeAddress,
-		TLS:                r.tls(web.TLS),
+		TLS:                r.tls(webTLSKey, web.TLS),
 		H2C:                r.clearHTTP2(web),
 		Gateway:            r.gateway(web),
 		Subject:            r.subject(web.Subject),

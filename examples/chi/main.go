@@ -66,6 +66,8 @@ func newLimiter(endpoint string, secret pseudonym.Secret, catalog *ratelimit.Cat
 		CommandTimeout: 50 * time.Millisecond,
 		DialTimeout:    250 * time.Millisecond,
 		PoolTimeout:    50 * time.Millisecond,
+		Dispatch:       redislimit.Batched,
+		Breaker:        redislimit.Breaker{Failures: 32, OpenFor: 200 * time.Millisecond},
 		PoolSize:       32,
 		MaxInFlight:    1024,
 		Secret:         secret,

@@ -51,6 +51,8 @@ func run() error {
 		CommandTimeout: 50 * time.Millisecond,
 		DialTimeout:    250 * time.Millisecond,
 		PoolTimeout:    50 * time.Millisecond,
+		Dispatch:       redislimit.Batched,
+		Breaker:        redislimit.Breaker{Failures: 32, OpenFor: 200 * time.Millisecond},
 		PoolSize:       1,
 		MaxInFlight:    1,
 		Secret:         secret,

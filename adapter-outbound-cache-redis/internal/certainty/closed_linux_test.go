@@ -32,7 +32,10 @@ func (d *secureDialer) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 	}
 	d.raw = raw
 	secure := tls.Client(raw, d.config)
-	return secure, secure.HandshakeContext(ctx)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return secure, nil
 }
 
 // awaitClose waits until the kernel has heard that the server closed the last

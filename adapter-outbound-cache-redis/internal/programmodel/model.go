@@ -1,8 +1,8 @@
 // Package programmodel says, in Go, what each rate program must do to a key and
 // what it must reply: a second implementation to hold the programs against, on
 // any server and in any language. The arithmetic of the algorithms is that of
-// [ratelimittest.Step]; what is added here is the program's surface: arguments,
-// stored fields, time-to-live and reply.
+// [ratelimittest.Step]; what is added here is the program's surface: the line of
+// its argument, the line of its state, time-to-live and reply.
 package programmodel
 
 //go:generate go run ./generate ../../../lua/vectors
@@ -10,7 +10,7 @@ package programmodel
 import (
 	"maps"
 	"math"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,9 +34,9 @@ type Key struct {
 // exact is the largest integer up to which the programs count exactly.
 const exact = 1<<53 - 1
 
-// Run is what program does with key and arguments when the server's clock shows
-// now, in ms since the epoch. It returns the reply and the key afterwards. The
-// token bucket's refill and interval must be reduced.
+// Run is what program does with key and arguments, of which there should be one,
+// when the server's clock shows now, in ms since the epoch. It returns the reply
+// and the key afterwards. The token bucket's refill and interval must be reduced.
 func Run(program string, key Key, arguments []string, now int64) (reply.Reply, Key) {
 	shape, known := shapes()[program]
 	if !known {
@@ -45,11 +45,10 @@ func Run(program string, key Key, arguments []string, now int64) (reply.Reply, K
 	undecided := func(status reply.Status) reply.Reply {
 		return reply.Reply{Status: status, ServerNow: now, EffectiveNow: now}
 	}
-	policy, cost, ok := shape.policy(arguments)
+	identity, policy, cost, ok := shape.call(arguments)
 	if !ok {
 		return undecided(reply.Invalid), key
 	}
-	identity := shape.identity(arguments)
 	stored, ok := shape.read(key, identity, policy)
 	if !ok {
 		return undecided(reply.StateIncompatible), key
@@ -83,21 +82,24 @@ type record struct {
 	armed int64
 }
 
+// stateField is the field of the hash that holds the state.
+const stateField = "s"
+
 // shape is what differs between the programs.
 type shape struct {
-	label     string // of the identity
-	arguments int
-	// identifying are the positions of the arguments that belong to the identity.
-	identifying []int
-	parameters  func(n []int64) ratelimit.Parameters
-	// fields are the stored numbers, in a fixed order.
-	fields func(*record) []field
+	label string // of the identity
+	// identifying is how many numbers of the argument belong to the identity,
+	// where they come first; arguments is how many there are.
+	identifying, arguments int
+	parameters             func(n []int64) ratelimit.Parameters
+	// numbers are those of the state, in their order after the identity.
+	numbers func(*record) []number
 	// expiry is the moment until which the state is kept after an admission.
 	expiry func(before, after *record, policy ratelimit.Policy, verdict ratelimittest.Verdict) (moment int64, armed bool)
 }
 
-type field struct {
-	name  string
+// number is a part of the state and its bound.
+type number struct {
 	value *int64
 	most  int64
 }
@@ -109,37 +111,37 @@ func shapes() map[string]shape {
 	}
 	return map[string]shape{
 		"rate-fixed-window-v1": {
-			label: "fw1", arguments: 7, identifying: []int{0, 2},
+			label: "fw1", identifying: 2, arguments: 7,
 			parameters: func(n []int64) ratelimit.Parameters {
-				return ratelimit.FixedWindow{Limit: n[1], Window: millis(n[2])}
+				return ratelimit.FixedWindow{Window: millis(n[1]), Limit: n[2]}
 			},
-			fields: func(r *record) []field {
-				return []field{{"n", &r.Current, ratelimit.MaxQuota}, {"l", &r.LastObserved, exact}}
+			numbers: func(r *record) []number {
+				return []number{{&r.Current, ratelimit.MaxQuota}, {&r.LastObserved, exact}}
 			},
 			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
 				return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
 			},
 		},
 		"rate-sliding-counter-v1": {
-			label: "sc1", arguments: 7, identifying: []int{0, 2},
+			label: "sc1", identifying: 2, arguments: 7,
 			parameters: func(n []int64) ratelimit.Parameters {
-				return ratelimit.SlidingCounter{Limit: n[1], Window: millis(n[2])}
+				return ratelimit.SlidingCounter{Window: millis(n[1]), Limit: n[2]}
 			},
-			fields: func(r *record) []field {
+			numbers: func(r *record) []number {
 				const most = exact / 1_000_000
-				return []field{{"p", &r.Previous, most}, {"c", &r.Current, most}, {"l", &r.LastObserved, exact}}
+				return []number{{&r.Previous, most}, {&r.Current, most}, {&r.LastObserved, exact}}
 			},
 			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
 				return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
 			},
 		},
 		"rate-token-bucket-v1": {
-			label: "tb1", arguments: 8, identifying: []int{0, 2, 3},
+			label: "tb1", identifying: 3, arguments: 8,
 			parameters: func(n []int64) ratelimit.Parameters {
-				return ratelimit.TokenBucket{Capacity: n[1], RefillTokens: n[2], RefillInterval: millis(n[3])}
+				return ratelimit.TokenBucket{RefillTokens: n[1], RefillInterval: millis(n[2]), Capacity: n[3]}
 			},
-			fields: func(r *record) []field {
-				return []field{{"d", &r.Debt, exact}, {"l", &r.LastObserved, exact}, {"a", &r.armed, exact}}
+			numbers: func(r *record) []number {
+				return []number{{&r.Debt, exact}, {&r.LastObserved, exact}, {&r.armed, exact}}
 			},
 			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
 				grace := p.CleanupGrace().Milliseconds()
@@ -153,30 +155,41 @@ func shapes() map[string]shape {
 	}
 }
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
-
-// number reads decimal digits up to most.
-func number(text string, most int64) (int64, bool) {
-	if !digits.MatchString(text) {
+// parse reads decimal digits up to most.
+func parse(text string, most int64) (int64, bool) {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && n <= most
 }
 
-// policy reads arguments as a policy and a cost. What the contract refuses, the
-// program must refuse too, and the other way round.
-func (s shape) policy(arguments []string) (ratelimit.Policy, int64, bool) {
-	if len(arguments) != s.arguments {
-		return ratelimit.Policy{}, 0, false
+// line writes the numbers of an argument as a program takes them.
+func (s shape) line(numbers []string) string {
+	identity := strings.Join(append([]string{s.label}, numbers[:s.identifying]...), ":")
+	return strings.Join(append([]string{identity}, numbers[s.identifying:]...), " ")
+}
+
+// call reads the argument as an identity, a policy and a cost. What the contract
+// refuses, the program must refuse too, and the other way round.
+func (s shape) call(arguments []string) (identity string, policy ratelimit.Policy, cost int64, ok bool) {
+	if len(arguments) != 1 {
+		return "", ratelimit.Policy{}, 0, false
 	}
-	n := make([]int64, len(arguments))
-	for i, argument := range arguments {
-		value, ok := number(argument, exact)
-		if !ok {
-			return ratelimit.Policy{}, 0, false
+	identity, rest, _ := strings.Cut(arguments[0], " ")
+	identifying := strings.Split(identity, ":")
+	if identifying[0] != s.label || len(identifying) != 1+s.identifying {
+		return "", ratelimit.Policy{}, 0, false
+	}
+	texts := slices.Concat(identifying[1:], strings.Split(rest, " "))
+	if len(texts) != s.arguments {
+		return "", ratelimit.Policy{}, 0, false
+	}
+	n := make([]int64, len(texts))
+	for i, text := range texts {
+		if n[i], ok = parse(text, exact); !ok {
+			return "", ratelimit.Policy{}, 0, false
 		}
-		n[i] = value
 	}
 	tail := n[len(n)-4:]
 	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
@@ -188,35 +201,30 @@ func (s shape) policy(arguments []string) (ratelimit.Policy, int64, bool) {
 		MaxClockRegression: millis(tail[2]),
 		FailurePolicy:      ratelimit.FailClosed,
 	})
-	cost := tail[3]
-	return policy, cost, err == nil && cost >= 1 && cost <= policy.MaxCost()
-}
-
-func (s shape) identity(arguments []string) string {
-	parts := []string{s.label}
-	for _, position := range s.identifying {
-		parts = append(parts, arguments[position])
-	}
-	return strings.Join(parts, ":")
+	cost = tail[3]
+	return identity, policy, cost, err == nil && cost >= 1 && cost <= policy.MaxCost()
 }
 
 func (s shape) read(key Key, identity string, policy ratelimit.Policy) (record, bool) {
 	if key.Other != "" {
 		return record{}, false
 	}
-	if len(key.Hash) == 0 {
-		return record{}, true
+	state, found := key.Hash[stateField]
+	if !found {
+		return record{}, len(key.Hash) == 0
 	}
-	if key.Hash["id"] != identity {
+	words := strings.Split(state, " ")
+	var stored record
+	numbers := s.numbers(&stored)
+	if words[0] != identity || len(words) != 1+len(numbers) {
 		return record{}, false
 	}
-	var stored record
-	for _, f := range s.fields(&stored) {
-		value, ok := number(key.Hash[f.name], f.most)
+	for i, number := range numbers {
+		value, ok := parse(words[1+i], number.most)
 		if !ok {
 			return record{}, false
 		}
-		*f.value = value
+		*number.value = value
 	}
 	if bucket, ok := policy.Parameters().(ratelimit.TokenBucket); ok && !payable(stored.Debt, bucket.RefillTokens) {
 		return record{}, false
@@ -241,10 +249,11 @@ func (s shape) write(key Key, identity string, before, after record, policy rate
 	if written.Hash == nil {
 		written.Hash = make(map[string]string)
 	}
-	written.Hash["id"] = identity
-	for _, f := range s.fields(&after) {
-		written.Hash[f.name] = strconv.FormatInt(*f.value, 10)
+	words := []string{identity}
+	for _, number := range s.numbers(&after) {
+		words = append(words, strconv.FormatInt(*number.value, 10))
 	}
+	written.Hash[stateField] = strings.Join(words, " ")
 	if arms {
 		written.TTLMillis = moment - verdict.Now
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Vector is one call of a program: what is stored, what is asked and when, and
@@ -36,22 +37,27 @@ type recorder struct {
 	program string
 	vectors []Vector
 
-	key  Key
-	now  int64
-	args []string // without the cost
+	key    Key
+	now    int64
+	policy []string // the numbers of the argument, without the cost
 }
 
 // scenario starts afresh at the given moment after midnight.
-func (r *recorder) scenario(after int64, args ...string) {
-	r.key, r.now, r.args = Key{}, midnight+after, args
+func (r *recorder) scenario(after int64, policy ...string) {
+	r.key, r.now, r.policy = Key{}, midnight+after, policy
 }
 
 // ask notes a call of cost units.
 func (r *recorder) ask(name string, cost int64) {
-	r.call(name, append(slices.Clone(r.args), strconv.FormatInt(cost, 10)))
+	r.call(name, r.line(append(slices.Clone(r.policy), strconv.FormatInt(cost, 10))))
 }
 
-func (r *recorder) call(name string, arguments []string) {
+func (r *recorder) line(numbers []string) string { return shapes()[r.program].line(numbers) }
+
+func (r *recorder) call(name string, arguments ...string) {
+	if arguments == nil {
+		arguments = []string{} // which JSON writes as a list, too
+	}
 	answer, after := Run(r.program, r.key, arguments, r.now)
 	r.vectors = append(r.vectors, Vector{
 		Name: name, NowMillis: r.now, Before: r.key, Arguments: arguments, Reply: Wire(answer), After: after,
@@ -70,25 +76,36 @@ func (r *recorder) wait(millis int64) {
 	}
 }
 
-// set overwrites an argument, as an operator's edit does.
-func (r *recorder) set(position int, value string) { r.args[position] = value }
+// set overwrites a number of the policy, as an operator's edit does.
+func (r *recorder) set(position int, value string) { r.policy[position] = value }
 
-// damage overwrites a stored field; "" removes it.
-func (r *recorder) damage(field, value string) {
-	r.key.Hash = maps.Clone(r.key.Hash)
-	if value == "" {
-		delete(r.key.Hash, field)
-		return
-	}
-	r.key.Hash[field] = value
+// damage overwrites a word of the stored line; the first is the identity.
+func (r *recorder) damage(position int, value string) {
+	words := r.words()
+	words[position] = value
+	r.store(strings.Join(words, " "))
 }
 
-// common plays what every program must do alike. args are those of a policy
-// that admits at least two calls of 1 unit; numbers are the numeric fields.
-func (r *recorder) common(numbers []string, args ...string) {
-	last := len(args)
+func (r *recorder) words() []string { return strings.Split(r.key.Hash[stateField], " ") }
+
+func (r *recorder) store(line string) {
+	r.key.Hash = maps.Clone(r.key.Hash)
+	r.key.Hash[stateField] = line
+}
+
+// notNumbers are what is no number to a program, whatever the server's Lua would
+// make of it.
+var notNumbers = []string{
+	"", "abc", "-1", "-0", "+1", "1.5", "1.0", "1e3", "0x10", " 1", "1 ", "1 1", "1\n", "1\x00",
+	"9007199254740992", "99999999999999999999999999",
+}
+
+// common plays what every program must do alike. policy is one that admits at
+// least two calls of 1 unit; state are the names of the stored numbers.
+func (r *recorder) common(state []string, policy ...string) {
+	last := len(policy)
 	start := func() {
-		r.scenario(10_000, slices.Clone(args)...)
+		r.scenario(10_000, slices.Clone(policy)...)
 		r.ask("a new subject", 1)
 		r.wait(5)
 	}
@@ -105,54 +122,75 @@ func (r *recorder) common(numbers []string, args ...string) {
 	r.key.TTLMillis = 0
 	r.ask("a key that lost its time to live", 1)
 
-	start()
-	r.set(0, "2")
-	r.ask("another revision", 1)
-	for position := 2; position < last-3; position++ {
+	identifying := shapes()[r.program].identifying
+	for position := range identifying {
 		start()
 		r.set(position, "7")
-		r.ask("another "+strconv.Itoa(position+1)+"th argument: window, refill or interval", 1)
+		r.ask("another revision, window, refill or interval: number "+strconv.Itoa(position+1), 1)
 	}
-	for _, broken := range []struct{ name, value string }{
-		{"missing", ""}, {"not a number", "abc"}, {"negative", "-1"}, {"a fraction", "1.5"},
-		{"an exponent", "1e3"}, {"beyond exact integers", "9007199254740992"},
-		{"a very long number", "99999999999999999999999999"}, {"a number with a space", "1 "},
-	} {
-		for _, field := range numbers {
+	for position, name := range state {
+		for _, broken := range notNumbers {
 			start()
-			r.damage(field, broken.value)
-			r.ask("stored "+field+" is "+broken.name, 1)
+			r.damage(1+position, broken)
+			r.ask("stored "+name+" is "+strconv.Quote(broken), 1)
 		}
+		start()
+		r.damage(1+position, "0000"+r.words()[1+position])
+		r.ask("stored "+name+" has leading zeros", 1)
+		start()
+		r.store(strings.Join(slices.Delete(r.words(), 1+position, 2+position), " "))
+		r.ask("stored "+name+" is missing", 1)
 	}
 	start()
-	r.damage("id", "")
+	r.store(r.key.Hash[stateField] + " 1")
+	r.ask("a number too many is stored", 1)
+	start()
+	r.store("")
+	r.ask("nothing is stored", 1)
+	start()
+	r.damage(0, "")
 	r.ask("stored identity is missing", 1)
+	start()
+	r.damage(0, "xx1:1:1")
+	r.ask("stored identity is another program's", 1)
+	start()
+	r.key.Hash = maps.Clone(r.key.Hash)
+	r.key.Hash["name"] = "somebody else's"
+	r.ask("a foreign field beside the state", 1)
 	r.key = Key{Hash: map[string]string{"name": "somebody else's"}, TTLMillis: 1000}
 	r.ask("a foreign hash", 1)
 	r.key = Key{Other: "somebody else's"}
 	r.ask("a key of another type", 1)
 
 	start()
-	valid := append(slices.Clone(args), "1")
-	with := func(position int, value string) []string {
+	valid := append(slices.Clone(policy), "1")
+	with := func(position int, value string) string {
 		changed := slices.Clone(valid)
 		changed[position] = value
-		return changed
+		return r.line(changed)
 	}
-	r.call("no arguments", []string{})
-	r.call("an argument is missing", valid[:last])
-	r.call("an argument too many", append(slices.Clone(valid), "1"))
+	line := r.line(valid)
+	r.call("no argument")
+	r.call("an argument too many", line, "1")
+	for _, broken := range []string{
+		"", " " + line, line + " ", line + "\n", line + " 1", strings.TrimSuffix(line, " 1"),
+		strings.Replace(line, " ", "  ", 1), strings.Replace(line, " ", "\t", 1), strings.ReplaceAll(line, " ", ","),
+		"x" + line, strings.Replace(line, ":", ":1:", 1), strings.Join(valid, " "),
+	} {
+		r.call("the argument is "+strconv.Quote(broken), broken)
+	}
 	for position := range valid {
-		for _, broken := range []string{"", "x", "-1", "1.5", "1e3", "0x10", "1 1", "9007199254740992", "9999999999999999999999"} {
-			r.call("argument "+strconv.Itoa(position+1)+" is "+strconv.Quote(broken), with(position, broken))
+		for _, broken := range notNumbers {
+			r.call("number "+strconv.Itoa(position+1)+" is "+strconv.Quote(broken), with(position, broken))
 		}
 	}
 	for position := 0; position <= last; position++ {
 		if position == last-1 || position == last-2 {
 			continue // a grace or a regression bound may be zero
 		}
-		r.call("argument "+strconv.Itoa(position+1)+" is zero", with(position, "0"))
+		r.call("number "+strconv.Itoa(position+1)+" is zero", with(position, "0"))
 	}
+	r.call("leading zeros", with(last, "0000000000000000001"))
 	r.call("cost above the maximum", with(last, "11"))
 	r.call("maximum cost above the limit", with(last-3, "1000"))
 	r.call("regression above the grace", with(last-1, "60001"))
@@ -161,9 +199,9 @@ func (r *recorder) common(numbers []string, args ...string) {
 
 func fixedWindowVectors() []Vector {
 	r := &recorder{program: "rate-fixed-window-v1"}
-	policy := []string{"1", "100", "60000", "10", "60000", "250"}
+	policy := []string{"1", "60000", "100", "10", "60000", "250"}
 
-	r.scenario(0, "1", "3", "60000", "3", "60000", "250")
+	r.scenario(0, "1", "60000", "3", "3", "60000", "250")
 	for range 4 {
 		r.ask("three in a minute", 1)
 		r.wait(10_000)
@@ -173,45 +211,45 @@ func fixedWindowVectors() []Vector {
 	r.wait(1)
 	r.ask("admitted with the next window", 3)
 
-	r.scenario(59_000, "1", "10", "60000", "10", "0", "0")
+	r.scenario(59_000, "1", "60000", "10", "10", "0", "0")
 	r.ask("no grace", 10)
 	r.wait(1000)
 	r.ask("a full burst again across the border", 10)
 
-	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.scenario(0, "1", "60000", "5", "5", "60000", "250")
 	r.ask("usage before the edit", 5)
-	r.set(1, "8")
+	r.set(2, "8")
 	r.ask("limit raised by three", 4)
 	r.ask("limit raised by three", 3)
-	r.set(1, "2")
+	r.set(2, "2")
 	r.set(3, "2")
 	r.ask("limit lowered below usage", 1)
 
-	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.scenario(0, "1", "60000", "5", "5", "60000", "250")
 	r.ask("armed with the old grace", 1)
 	r.set(4, "1000")
 	r.ask("a new grace waits for the next window", 1)
 	r.wait(60_000)
 	r.ask("the next window takes the new grace", 1)
 
-	r.scenario(0, "999999999999999", "999999999999999", "316224000000", "999999999999999", "2592000000", "2592000000")
+	r.scenario(0, "999999999999999", "316224000000", "999999999999999", "999999999999999", "2592000000", "2592000000")
 	r.ask("the largest of everything", 999_999_999_999_999)
 	r.ask("the largest of everything", 1)
 	r.scenario(0, "1", "1", "1", "1", "0", "0")
 	r.ask("the smallest of everything", 1)
 	r.ask("the smallest of everything", 1)
 
-	r.common([]string{"n", "l"}, policy...)
+	r.common([]string{"spent", "last"}, policy...)
 	return r.vectors
 }
 
 func slidingCounterVectors() []Vector {
 	r := &recorder{program: "rate-sliding-counter-v1"}
-	policy := []string{"1", "100", "60000", "10", "60000", "250"}
+	policy := []string{"1", "60000", "100", "10", "60000", "250"}
 
-	r.scenario(6_000, "1", "100", "60000", "100", "60000", "250")
+	r.scenario(6_000, "1", "60000", "100", "100", "60000", "250")
 	r.key = Key{Hash: map[string]string{
-		"id": "sc1:1:60000", "p": "50", "c": "10", "l": strconv.FormatInt(r.now, 10),
+		stateField: "sc1:1:60000 50 10 " + strconv.FormatInt(r.now, 10),
 	}, TTLMillis: 120_000}
 	r.ask("50 in the previous window, 10 in this, a tenth in", 46)
 	r.ask("50 in the previous window, 10 in this, a tenth in", 45)
@@ -219,7 +257,7 @@ func slidingCounterVectors() []Vector {
 	r.wait(1200)
 	r.ask("one more has slid out", 1)
 
-	r.scenario(50_000, "1", "10", "60000", "10", "60000", "250")
+	r.scenario(50_000, "1", "60000", "10", "10", "60000", "250")
 	r.ask("a full window", 10)
 	r.ask("denied until this window slides out", 1)
 	r.wait(15_999)
@@ -229,18 +267,18 @@ func slidingCounterVectors() []Vector {
 	r.wait(120_000)
 	r.ask("after two windows nothing is left", 10)
 
-	r.scenario(900, "1", "1", "1000", "1", "60000", "250")
+	r.scenario(900, "1", "1000", "1", "1", "60000", "250")
 	r.ask("limit one", 1)
 	r.wait(200)
 	r.ask("the carried share is not rounded away", 1)
 	r.wait(900)
 	r.ask("limit one, a window later", 1)
 
-	r.scenario(0, "1", "5", "60000", "5", "60000", "250")
+	r.scenario(0, "1", "60000", "5", "5", "60000", "250")
 	r.ask("usage before the edit", 5)
-	r.set(1, "8")
+	r.set(2, "8")
 	r.ask("limit raised by three", 3)
-	r.set(1, "2")
+	r.set(2, "2")
 	r.set(3, "2")
 	r.ask("limit lowered below usage", 1)
 
@@ -253,21 +291,21 @@ func slidingCounterVectors() []Vector {
 	r.wait(1)
 	r.ask("the smallest of everything, in the next window", 1)
 
-	r.common([]string{"p", "c", "l"}, policy...)
+	r.common([]string{"previous", "current", "last"}, policy...)
 	return r.vectors
 }
 
 func tokenBucketVectors() []Vector {
 	r := &recorder{program: "rate-token-bucket-v1"}
-	policy := []string{"1", "100", "1", "3000", "10", "60000", "250"}
+	policy := []string{"1", "1", "3000", "100", "10", "60000", "250"}
 
-	r.scenario(0, "1", "10", "1", "3000", "10", "60000", "250")
+	r.scenario(0, "1", "1", "3000", "10", "10", "60000", "250")
 	for range 20 {
 		r.ask("ten tokens, one per three seconds, asked every second", 1)
 		r.wait(1000)
 	}
 
-	r.scenario(0, "1", "10", "1", "100", "10", "60000", "250")
+	r.scenario(0, "1", "1", "100", "10", "10", "60000", "250")
 	r.ask("drained", 10)
 	r.wait(250)
 	r.ask("a quarter of a second brings two and a half tokens", 3)
@@ -278,25 +316,25 @@ func tokenBucketVectors() []Vector {
 	r.wait(3_600_000)
 	r.ask("a bucket never holds more than its capacity", 1)
 
-	r.scenario(0, "1", "1000", "7", "3", "1000", "0", "0")
+	r.scenario(0, "1", "7", "3", "1000", "1000", "0", "0")
 	r.ask("a refill that divides nothing", 1000)
 	r.wait(1)
 	r.ask("a refill that divides nothing", 3)
 	r.ask("no grace", 1)
 
-	r.scenario(0, "1", "1000", "1", "1000", "1000", "60000", "250")
+	r.scenario(0, "1", "1", "1000", "1000", "1000", "60000", "250")
 	r.ask("usage before the edit", 1)
-	r.set(1, "10")
+	r.set(3, "10")
 	r.set(4, "10")
 	r.ask("capacity lowered", 10)
 	r.ask("capacity lowered", 9)
-	r.set(1, "5")
+	r.set(3, "5")
 	r.set(4, "5")
 	r.ask("capacity lowered below the debt", 1)
-	r.set(1, "20")
+	r.set(3, "20")
 	r.ask("capacity raised", 5)
 
-	r.scenario(0, "1", "10", "1", "1000", "10", "5000", "250")
+	r.scenario(0, "1", "1", "1000", "10", "10", "5000", "250")
 	r.ask("armed for twice the grace", 1)
 	r.ask("not armed again while a grace is left", 1)
 	r.ask("not armed again while a grace is left", 3)
@@ -304,15 +342,15 @@ func tokenBucketVectors() []Vector {
 	r.set(5, "1000")
 	r.ask("a shorter grace arms again", 1)
 
-	r.scenario(0, "1", "999999999999999", "999999999999998", "9", "999999999999999", "2592000000", "0")
+	r.scenario(0, "1", "999999999999998", "9", "999999999999999", "999999999999999", "2592000000", "0")
 	r.ask("the largest capacity", 999_999_999_999_999)
 	r.ask("the largest capacity", 1)
-	r.scenario(0, "1", "1", "1", "316224000000", "1", "0", "0")
+	r.scenario(0, "1", "1", "316224000000", "1", "1", "0", "0")
 	r.ask("the slowest refill", 1)
 	r.ask("the slowest refill", 1)
-	r.damage("d", "316224000001")
+	r.damage(1, "316224000001")
 	r.ask("a debt that no bucket can have", 1)
 
-	r.common([]string{"d", "l", "a"}, policy...)
+	r.common([]string{"debt", "last", "armed"}, policy...)
 	return r.vectors
 }

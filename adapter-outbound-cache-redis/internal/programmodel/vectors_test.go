@@ -177,10 +177,13 @@ func sorted(fields map[string]string) []string {
 func TestManifestBounds(t *testing.T) {
 	var manifest struct {
 		Programs []struct {
-			Name      string
-			Arguments []struct {
-				Name        string
-				Least, Most any // a number, or the name of another argument
+			Name     string
+			Argument struct {
+				Form    string
+				Numbers []struct {
+					Name        string
+					Least, Most any // a number, or the name of another one
+				}
 			}
 		}
 	}
@@ -198,7 +201,7 @@ func TestManifestBounds(t *testing.T) {
 		"maxCost": 10, "grace": 1000, "regression": 250, "cost": 5,
 	}
 	for _, program := range manifest.Programs {
-		for _, argument := range program.Arguments {
+		for _, argument := range program.Argument.Numbers {
 			accepts := func(value int64) bool {
 				values := maps.Clone(base)
 				maps.Copy(values, room[argument.Name])
@@ -209,11 +212,12 @@ func TestManifestBounds(t *testing.T) {
 				if argument.Name == "maxCost" {
 					values["cost"] = 1
 				}
-				var arguments []string
-				for _, each := range program.Arguments {
-					arguments = append(arguments, fmt.Sprint(values[each.Name]))
+				texts := make(map[string]string)
+				for name, value := range values {
+					texts[name] = fmt.Sprint(value)
 				}
-				answer, _ := programmodel.Run(program.Name, programmodel.Key{}, arguments, 1_800_000_000_000)
+				line := fill(program.Argument.Form, texts)
+				answer, _ := programmodel.Run(program.Name, programmodel.Key{}, []string{line}, 1_800_000_000_000)
 				return answer.Status == "ALLOWED"
 			}
 			bound := func(text any) int64 {

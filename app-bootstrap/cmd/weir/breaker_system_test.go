@@ -24,7 +24,8 @@ const (
 
 // Ensure that a store which stops answering costs next to nothing: with the
 // default bounds, requests are refused at once as soon as the breaker has
-// noticed. A busy machine may spoil a round, so the best of three counts.
+// noticed. What /livez takes meanwhile, which asks no store, is what the machine
+// is to blame for; and since that may spoil a round, the best of three counts.
 func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 	server := redistest.Start(t, redistest.Lanes(t)[0])
 	args := append(withRedis(t, server.Addr), "--set", "app.web.evaluation-deadline=250ms")
@@ -32,11 +33,10 @@ func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 		args = append(args, "--set", "app.rate-limit.redis."+timeout)
 	}
 	weir := start(t, args...)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: perSecond}}
-	var best time.Duration
-	for round := range 3 {
+	prompt := false
+	for round := 1; round <= 3 && !prompt; round++ {
 		server.Pause(t)
-		refusals := arrivals(t, client, weir.public+"/")
+		refusals, calm := arrivals(t, weir)
 		missing := send(t, get(weir.management+"/readyz"))
 		server.Resume(t)
 		if missing.status != http.StatusServiceUnavailable || !strings.Contains(missing.body, `"redis"`) {
@@ -47,58 +47,61 @@ func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 		if took := time.Since(resumed); took > 2*time.Second {
 			t.Errorf("the recovery took %v", took)
 		}
-		p99 := refusals[len(refusals)*99/100]
-		t.Logf("round %d: p99 of %d refusals is %v", round+1, len(refusals), p99)
-		if best == 0 || p99 < best {
-			best = p99
-		}
-		if best < wantBefore {
-			break
-		}
+		t.Logf("round %d: of %d refusals p99 is %v, of /livez %v", round, len(refusals), p99(refusals), p99(calm))
+		prompt = p99(refusals) < wantBefore+p99(calm)
 	}
-	if best >= wantBefore {
-		t.Errorf("p99 of the refusals is %v, must be below %v", best, wantBefore)
+	if !prompt {
+		t.Errorf("in no round p99 of the refusals was below %v", wantBefore)
 	}
 	weir.stop(t)
 }
 
-// arrivals lets requests arrive and gives how long those took that came once the
-// breaker had its time, the shortest first. All of them must be refused.
-func arrivals(t *testing.T, client *http.Client, url string) []time.Duration {
+// arrivals lets requests arrive, and one in ten of them at /livez, and gives how
+// long those took that came once the breaker had its time. All of the others
+// must be refused.
+func arrivals(t *testing.T, weir *process) (refusals, calm []time.Duration) {
 	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: perSecond}}
+	defer client.CloseIdleConnections()
 	var (
-		mu    sync.Mutex
-		all   sync.WaitGroup
-		took  []time.Duration
-		begun = time.Now()
+		mu  sync.Mutex
+		all sync.WaitGroup
 	)
+	begun := time.Now()
+	arrive := func(url string, want int, took *[]time.Duration) {
+		start := time.Now()
+		answer, err := client.Get(url)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s is answered %d, must be %d", url, answer.StatusCode, want)
+		}
+		if start.Sub(begun) > settled {
+			mu.Lock()
+			*took = append(*took, time.Since(start))
+			mu.Unlock()
+		}
+	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for sent := 0; time.Since(begun) < pausedFor; <-ticker.C {
 		for ; sent < int(time.Since(begun).Seconds()*perSecond); sent++ {
-			all.Go(func() {
-				start := time.Now()
-				answer, err := client.Get(url)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_ = answer.Body.Close()
-				if answer.StatusCode != http.StatusServiceUnavailable {
-					t.Errorf("answered %d while the store is paused", answer.StatusCode)
-				}
-				if start.Sub(begun) > settled {
-					mu.Lock()
-					took = append(took, time.Since(start))
-					mu.Unlock()
-				}
-			})
+			all.Go(func() { arrive(weir.public+"/", http.StatusServiceUnavailable, &refusals) })
+			if sent%10 == 0 {
+				all.Go(func() { arrive(weir.management+"/livez", http.StatusOK, &calm) })
+			}
 		}
 	}
 	all.Wait()
-	if least := perSecond * int((pausedFor - settled).Seconds()) * 9 / 10; len(took) < least {
-		t.Fatalf("%d requests arrived, must be %d at least", len(took), least)
+	if least := perSecond * int((pausedFor - settled).Seconds()) * 9 / 10; len(refusals) < least {
+		t.Fatalf("%d requests arrived, must be %d at least", len(refusals), least)
 	}
-	slices.Sort(took)
-	return took
+	return refusals, calm
+}
+
+func p99(took []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(took))[len(took)*99/100]
 }

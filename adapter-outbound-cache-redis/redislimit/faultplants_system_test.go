@@ -1,0 +1,152 @@
+//go:build system
+
+package redislimit_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/ratelimit"
+	"example.com/weir/shared-contract/ratelimittest"
+)
+
+// Ensure that the fault runs see each way in which a limiter can break its
+// promises.
+func TestSystemFaultsAreSeen(t *testing.T) {
+	lane := redistest.Lanes(t)[0]
+	durable, volatile := newScene(t, lane, lasting...), newScene(t, lane)
+	for name, plant := range map[string]struct {
+		scene *scene
+		fault string
+		spoil func(*testing.T, *scene, ratelimit.EdgePort) ratelimit.EdgePort
+		want  string
+	}{
+		"charges twice":              {durable, "programs flushed", chargingTwice, "no order of the calls explains"},
+		"admits more than the limit": {durable, "programs flushed", ignoringDenials, "admitted of 150"},
+		"allows in doubt":            {durable, "replies vanish", allowingInDoubt, "no order of the calls explains"},
+		"denies doubt":               {durable, "replies vanish", denyingDoubt, "in doubt:"},
+		"takes a refusal for outage": {durable, "evalsha denied", takingRefusalsForOutages, "do not belong to the fault: map[unavailable connection"},
+		"recovers late":              {durable, "cut off", recoveringLate, "no 64 decisions in a row"},
+		"leaves a goroutine":         {durable, "slow network", leavingGoroutine, "unexpected goroutines"},
+		"leaves a socket":            {durable, "slow network", leavingSocket, "sockets, were"},
+		"loses charges in a restart": {volatile, "killed", nil, "no order of the calls explains"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := faultRun{scene: plant.scene, fault: faultNamed(t, plant.fault), dispatch: redislimit.Pooled, hold: 300 * time.Millisecond, spoil: plant.spoil}
+			seen := strings.Join(run.run(t), "\n")
+			if !strings.Contains(seen, plant.want) {
+				t.Errorf("violations that were seen do not contain %q: %q", plant.want, seen)
+			}
+		})
+	}
+}
+
+func faultNamed(t *testing.T, name string) fault {
+	t.Helper()
+	for _, f := range faults() {
+		if f.name == name {
+			return f
+		}
+	}
+	t.Fatalf("no fault is named %q", name)
+	return fault{}
+}
+
+// spoilt is a port that makes something else of what another one answers.
+type spoilt func(context.Context, ratelimit.Request) ratelimit.Outcome
+
+func (s spoilt) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	return s(ctx, request)
+}
+
+func chargingTwice(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	var calls atomic.Int64
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		if calls.Add(1)%100 == 0 {
+			port.Evaluate(ctx, request)
+		}
+		return port.Evaluate(ctx, request)
+	})
+}
+
+func ignoringDenials(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	policies := snapshot(t, endless(faultQuota)...)
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		outcome := port.Evaluate(ctx, request)
+		if evaluated, decided := outcome.(ratelimit.Evaluated); decided && !evaluated.Decision.Allowed {
+			policy, _ := policies.Policy(request.PolicyID())
+			return ratelimittest.AlwaysAllows(policy)(request)
+		}
+		return outcome
+	})
+}
+
+func allowingInDoubt(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	policies := snapshot(t, endless(faultQuota)...)
+	var doubts atomic.Int64
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		outcome := port.Evaluate(ctx, request)
+		if _, doubt := outcome.(ratelimit.Indeterminate); doubt && doubts.Add(1) == 1 {
+			policy, _ := policies.Policy(request.PolicyID())
+			return ratelimittest.AlwaysAllows(policy)(request)
+		}
+		return outcome
+	})
+}
+
+func denyingDoubt(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	var doubts atomic.Int64
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		outcome := port.Evaluate(ctx, request)
+		if _, doubt := outcome.(ratelimit.Indeterminate); doubt && doubts.Add(1) == 1 {
+			return ratelimittest.AlwaysUnavailable(failure.NoReply, 0)(request)
+		}
+		return outcome
+	})
+}
+
+func takingRefusalsForOutages(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	var refusals atomic.Int64
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		outcome := port.Evaluate(ctx, request)
+		if _, refused := outcome.(ratelimit.Unavailable); refused && refusals.Add(1)%100 == 0 {
+			return ratelimittest.AlwaysUnavailable(failure.Connection, 0)(request)
+		}
+		return outcome
+	})
+}
+
+// recoveringLate refuses for a time after the last failure.
+func recoveringLate(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	var failed atomic.Pointer[time.Time]
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		if last := failed.Load(); last != nil && time.Since(*last) < 2*recoverWithin {
+			return ratelimittest.AlwaysUnavailable(failure.Connection, 0)(request)
+		}
+		outcome := port.Evaluate(ctx, request)
+		if _, decided := outcome.(ratelimit.Evaluated); !decided {
+			now := time.Now()
+			failed.Store(&now)
+		}
+		return outcome
+	})
+}
+
+func leavingGoroutine(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	go func() { <-t.Context().Done() }()
+	return port
+}
+
+func leavingSocket(t *testing.T, s *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	connection, err := net.Dial("tcp", s.server.Addr)
+	must(t, err)
+	t.Cleanup(func() { connection.Close() })
+	return port
+}

@@ -1,0 +1,66 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"example.com/weir/bench/contender"
+)
+
+// Ensure that each round measures everything once, starts with another one, and
+// keeps the rows in their order.
+func TestInRounds(t *testing.T) {
+	var order []int
+	rows, err := InRounds(t.Context(), 3, 3, func(_ context.Context, i int) (int, error) {
+		order = append(order, i)
+		return i, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{0, 1, 2, 1, 2, 0, 2, 0, 1}; !slices.Equal(order, want) {
+		t.Errorf("measured in the order %v, want %v", order, want)
+	}
+	for round, row := range rows {
+		if !slices.Equal(row, []int{0, 1, 2}) {
+			t.Errorf("round %d has the rows %v", round, row)
+		}
+	}
+}
+
+// Ensure that one measurement which fails ends the run, and so does its context.
+func TestInRoundsEnds(t *testing.T) {
+	failed := errors.New("failed")
+	count := 0
+	_, err := InRounds(t.Context(), 3, 3, func(context.Context, int) (int, error) {
+		if count++; count == 5 {
+			return 0, failed
+		}
+		return 0, nil
+	})
+	if !errors.Is(err, failed) || count != 5 {
+		t.Errorf("error is %v after %d measurements", err, count)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	count = 0
+	_, err = InRounds(ctx, 3, 3, func(context.Context, int) (int, error) {
+		count++
+		cancel()
+		return 0, nil
+	})
+	if !errors.Is(err, context.Canceled) || count != 1 {
+		t.Errorf("error is %v after %d measurements", err, count)
+	}
+}
+
+// Ensure that all numbers of callers ask about all subjects, and the most of
+// them about a single one too.
+func TestCells(t *testing.T) {
+	want := []Cell{{1, contender.Subjects}, {128, contender.Subjects}, {16, contender.Subjects}, {128, 1}}
+	if got := Cells([]int{1, 128, 16}); !slices.Equal(got, want) {
+		t.Errorf("loads are %v, want %v", got, want)
+	}
+}

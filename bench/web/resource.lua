@@ -1,0 +1,2 @@
+-- Asks for the resource behind the middleware.
+require 'report'
