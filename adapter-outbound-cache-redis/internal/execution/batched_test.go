@@ -57,13 +57,13 @@ func TestBatched_CallersLeave(t *testing.T) {
 
 	timed, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	wantFailure(t, await(t, begin(timed, batched, "late")), true, failure.Saturated)
+	wantCertain(t, await(t, begin(timed, batched, "late")), failure.Saturated)
 
 	cancelled, leave := context.WithCancel(t.Context())
 	leaver := begin(cancelled, batched, "gone")
 	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
 	leave()
-	wantFailure(t, await(t, leaver), true, failure.Cancelled)
+	wantCertain(t, await(t, leaver), failure.Cancelled)
 
 	sent, leaveSent := context.WithCancel(t.Context())
 	second := begin(sent, batched, "hold")
@@ -72,7 +72,7 @@ func TestBatched_CallersLeave(t *testing.T) {
 	wantValue(t, await(t, holder), "hold")
 	eventually(t, "the second is on its way", func() bool { return server.held.Load() == 2 })
 	leaveSent()
-	wantFailure(t, await(t, second), false, failure.NoReply)
+	wantDoubt(t, await(t, second))
 
 	server.release()
 	if sent := server.Evaluations(); sent != 2 {
@@ -102,8 +102,8 @@ func TestBatched_WithdrawnFromItsBatch(t *testing.T) {
 	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
 	slow.Store(true) // from now on, no connection gets ready
 	server.release()
-	wantFailure(t, await(t, holder), false, failure.NoReply)
-	wantFailure(t, await(t, first), true, failure.Connection)
+	wantDoubt(t, await(t, holder))
+	wantCertain(t, await(t, first), failure.Connection)
 	close(greeting)
 	wantValue(t, await(t, second), "stays")
 	if got := server.seen(); got != `["hold and break" "" "stays"]` && got != `["hold and break" "stays" ""]` {
@@ -125,8 +125,8 @@ func TestBatched_HalfABatch(t *testing.T) {
 	server.release()
 	wantValue(t, await(t, waiting[0]), "1")
 	wantValue(t, await(t, waiting[1]), "2")
-	wantFailure(t, await(t, waiting[2]), false, failure.NoReply)
-	wantFailure(t, await(t, waiting[3]), false, failure.NoReply)
+	wantDoubt(t, await(t, waiting[2]))
+	wantDoubt(t, await(t, waiting[3]))
 }
 
 // Ensure that a batch which the server does not know the programs of is sent
@@ -298,10 +298,19 @@ func wantValue(t *testing.T, r result, want string) {
 	}
 }
 
-func wantFailure(t *testing.T, r result, certain bool, category failure.Category) {
+// wantCertain wants a call that certainly had no effect.
+func wantCertain(t *testing.T, r result, category failure.Category) {
 	t.Helper()
-	if r.failed == nil || r.failed.Certain != certain || r.failed.Category != category {
-		t.Errorf("call came to %v, %v; must fail as %s, certain: %t", r.value, r.failed, category, certain)
+	if r.failed == nil || !r.failed.Certain || r.failed.Category != category {
+		t.Errorf("call came to %v, %v; must certainly fail as %s", r.value, r.failed, category)
+	}
+}
+
+// wantDoubt wants a call that may have had an effect.
+func wantDoubt(t *testing.T, r result) {
+	t.Helper()
+	if r.failed == nil || r.failed.Certain || r.failed.Category != failure.NoReply {
+		t.Errorf("call came to %v, %v; must be in doubt", r.value, r.failed)
 	}
 }
 
