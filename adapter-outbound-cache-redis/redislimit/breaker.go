@@ -37,7 +37,6 @@ func (b Breaker) check(faults *ratelimit.Faults) {
 }
 
 var (
-	// errOpen is what readiness shows.
 	errOpen = errors.New("open: redis does not answer, evaluations are refused at once")
 
 	errUnanswered    = errors.New("unanswered")
@@ -57,25 +56,25 @@ func newBreaker(b Breaker) breaker {
 	})}
 }
 
-// pass asks whether an evaluation may be dispatched. If so, what became of it
-// must be reported.
-func (b breaker) pass() (report func(*certainty.Failure), closed bool) {
-	done, err := b.circuit.Allow()
-	if err != nil {
-		return nil, false
+// pass asks whether an evaluation may be dispatched. If so, the lesson of it must
+// be reported.
+func (b breaker) pass() (report func(lesson error), passes bool) {
+	report, err := b.circuit.Allow()
+	return report, err == nil
+}
+
+// lesson is what the breaker learns from an evaluation; nil that the server
+// answers.
+func lesson(failed *certainty.Failure) error {
+	switch {
+	case failed == nil:
+		return nil
+	case blameless(failed):
+		return errNothingLearnt
+	case failed.Category == failure.Connection, failed.Category == failure.NoReply:
+		return errUnanswered
 	}
-	return func(failed *certainty.Failure) {
-		switch {
-		case failed == nil:
-			done(nil)
-		case blameless(failed):
-			done(errNothingLearnt)
-		case failed.Category == failure.Connection, failed.Category == failure.NoReply:
-			done(errUnanswered)
-		default:
-			done(nil) // an error reply is an answer
-		}
-	}, true
+	return nil // an error reply is an answer
 }
 
 // CheckBreaker tells whether evaluations are dispatched at all.

@@ -64,11 +64,7 @@ func (c Config) check() error {
 		faults.Add("tls", "must be empty, because the endpoint is not rediss")
 	}
 	c.TLS.check(&faults)
-	faults.AddUnlessDuration("command-timeout", c.CommandTimeout, time.Millisecond, MaxTimeout)
-	faults.AddUnlessDuration("dial-timeout", c.DialTimeout, time.Millisecond, MaxTimeout)
-	faults.AddUnlessDuration("pool-timeout", c.PoolTimeout, time.Millisecond, MaxTimeout)
-	checkDispatch(&faults, c.Dispatch)
-	c.Breaker.check(&faults)
+	c.checkDispatch(&faults)
 	faults.AddUnlessBetween("pool-size", int64(c.PoolSize), 1, MaxPoolSize)
 	faults.AddUnlessBetween("max-in-flight", int64(c.MaxInFlight), 1, MaxInFlight)
 	if c.Secret.IsZero() {

@@ -40,8 +40,20 @@ func (c Config) bound() time.Duration {
 	return c.CommandTimeout
 }
 
-func checkDispatch(faults *ratelimit.Faults, dispatch Dispatch) {
-	if dispatch != Batched && dispatch != Pooled {
+// CheckDispatch gives the faults of all timeouts, of Dispatch and of Breaker, as
+// [ratelimit.Faults], or nil.
+func (c Config) CheckDispatch() error {
+	var faults ratelimit.Faults
+	c.checkDispatch(&faults)
+	return faults.Err()
+}
+
+func (c Config) checkDispatch(faults *ratelimit.Faults) {
+	faults.AddUnlessDuration("command-timeout", c.CommandTimeout, time.Millisecond, MaxTimeout)
+	faults.AddUnlessDuration("dial-timeout", c.DialTimeout, time.Millisecond, MaxTimeout)
+	faults.AddUnlessDuration("pool-timeout", c.PoolTimeout, time.Millisecond, MaxTimeout)
+	if c.Dispatch != Batched && c.Dispatch != Pooled {
 		faults.Add("dispatch", "must be %s or %s", Batched, Pooled)
 	}
+	c.Breaker.check(faults)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/lua"
 	"example.com/weir/shared-contract/ratelimit"
@@ -14,10 +13,10 @@ import (
 // enforcement is a policy with all that does not change from one evaluation to
 // the next.
 type enforcement struct {
-	policy ratelimit.Policy
-	call   execution.Call
-	line   string // the program's argument up to the cost
-	keys   rediskey.Family
+	policy  ratelimit.Policy
+	program lua.Program
+	line    string // the program's argument up to the cost
+	keys    rediskey.Family
 }
 
 // enforcements are those of one snapshot, by policy ID. A policy that this
@@ -44,10 +43,10 @@ func newEnforcement(policy ratelimit.Policy, keys rediskey.Builder) (*enforcemen
 		return nil, err
 	}
 	return &enforcement{
-		policy: policy,
-		call:   execution.NewCall(program),
-		line:   line,
-		keys:   keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
+		policy:  policy,
+		program: program,
+		line:    line,
+		keys:    keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
 	}, nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
+	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
@@ -149,18 +150,10 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 		return unavailable(failure.Saturated)
 	}
 
-	report, closed := l.breaker.pass()
-	if !closed {
-		return unavailable(failure.Connection)
-	}
 	if bound := now.Add(l.config.bound()); bound.Before(deadline) {
-		bounded, cancel := context.WithDeadline(ctx, bound)
-		defer cancel()
-		ctx = bounded
+		deadline = bound
 	}
-	key := enforced.keys.Key(request.Subject(), request.Subject())
-	raw, failed := l.executor.Run(ctx, enforced.call, key, enforced.argument(request.Cost()))
-	report(failed)
+	raw, failed := l.dispatch(ctx, deadline, enforced, request)
 	if failed != nil {
 		l.health.failed(ctx, failed)
 		if failed.Certain {
@@ -173,6 +166,18 @@ func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratel
 	}
 	l.health.recovered(ctx)
 	return l.outcome(ctx, enforced, raw)
+}
+
+// dispatch asks the server, unless it is left alone.
+func (l *Limiter) dispatch(ctx context.Context, bound time.Time, enforced *enforcement, request ratelimit.Request) (raw any, failed *certainty.Failure) {
+	report, passes := l.breaker.pass()
+	if !passes {
+		return nil, &certainty.Failure{Certain: true, Category: failure.Connection, Err: errOpen}
+	}
+	failed = &certainty.Failure{Category: failure.NoReply, Err: errUnanswered} // should the dispatch panic
+	defer func() { report(lesson(failed)) }()
+	key := enforced.keys.Key(request.Subject(), request.Subject())
+	return l.executor.Run(ctx, bound, enforced.program, key, enforced.argument(request.Cost()))
 }
 
 // enforcement finds a policy in the snapshot that is in force at this moment.

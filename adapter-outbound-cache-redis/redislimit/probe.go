@@ -9,6 +9,7 @@ import (
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
+	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -18,7 +19,7 @@ import (
 // run, the arming of its key's time-to-live included, and that denies nobody
 // anything.
 type probe struct {
-	call     execution.Call
+	program  lua.Program
 	key      string
 	argument []byte
 }
@@ -56,13 +57,17 @@ func newProbe(spec ratelimit.PolicySpec, key string) (probe, error) {
 	if err != nil {
 		return probe{}, err
 	}
-	return probe{call: execution.NewCall(program), key: key, argument: []byte(line + "1")}, nil
+	return probe{program: program, key: key, argument: []byte(line + "1")}, nil
 }
 
 // run is nil when the program came to a decision, be it a denial because another
 // process probes in the same millisecond.
 func (p probe) run(ctx context.Context, executor execution.Executor) *certainty.Failure {
-	raw, failed := executor.Run(ctx, p.call, p.key, p.argument)
+	bound, finite := ctx.Deadline()
+	if !finite {
+		bound = time.Now().Add(MaxTimeout)
+	}
+	raw, failed := executor.Run(ctx, bound, p.program, p.key, p.argument)
 	if failed != nil {
 		return failed
 	}

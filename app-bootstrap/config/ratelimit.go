@@ -3,7 +3,6 @@ package config
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/shared-contract/pseudonym"
@@ -28,9 +27,14 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 	r.addUnlessOneOf(join(rateLimitKey, "provider"), section.Provider, "redis")
 	r.addUnlessOneOf(join(redisKey, "role"), redis.Role, "coordination")
 	r.addUnlessOneOf(join(redisKey, "failure-policy"), redis.FailurePolicy, "fail-closed")
-	r.redisBounds(redis)
+	r.addUnder(redisKey, redislimit.Config{
+		CommandTimeout: redis.CommandTimeout,
+		DialTimeout:    redis.DialTimeout,
+		PoolTimeout:    redis.PoolTimeout,
+		Dispatch:       redislimit.Dispatch(redis.Dispatch),
+		Breaker:        redislimit.Breaker(redis.Breaker),
+	}.CheckDispatch())
 	addUnlessBetween(r.collector, join(redisKey, "pool-size"), redis.PoolSize, 1, redislimit.MaxPoolSize)
-	r.addUnlessOneOf(join(redisKey, "dispatch"), redis.Dispatch, string(redislimit.Batched), string(redislimit.Pooled))
 	addUnlessBetween(r.collector, "app.rate-limit.admission.max-in-flight", section.Admission.MaxInFlight, 1, redislimit.MaxInFlight)
 
 	policies := r.policies(section.Policies)
@@ -53,17 +57,6 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 			Breaker:        redislimit.Breaker(redis.Breaker),
 		},
 	}
-}
-
-// redisBounds has the rules of the adapter.
-func (r *resolver) redisBounds(redis redisSection) {
-	var faults ratelimit.Faults
-	faults.AddUnlessDuration("command-timeout", redis.CommandTimeout, time.Millisecond, redislimit.MaxTimeout)
-	faults.AddUnlessDuration("dial-timeout", redis.DialTimeout, time.Millisecond, redislimit.MaxTimeout)
-	faults.AddUnlessDuration("pool-timeout", redis.PoolTimeout, time.Millisecond, redislimit.MaxTimeout)
-	faults.AddUnlessBetween("breaker.failures", int64(redis.Breaker.Failures), 1, redislimit.MaxBreakerFailures)
-	faults.AddUnlessDuration("breaker.open-for", redis.Breaker.OpenFor, time.Millisecond, redislimit.MaxBreakerOpenFor)
-	r.addUnder(redisKey, faults.Err())
 }
 
 func (r *resolver) redisPassword(redis redisSection) Sensitive {

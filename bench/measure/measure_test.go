@@ -9,23 +9,34 @@ import (
 	"example.com/weir/bench/contender"
 )
 
-// Ensure that each round measures everything once, starts with another one, and
-// keeps the rows in their order.
+// Ensure that each round measures everything once, in an order of its own in which
+// none always follows the same one, and keeps the rows in their order.
 func TestInRounds(t *testing.T) {
+	const rounds, count = 9, 6
 	var order []int
-	rows, err := InRounds(t.Context(), 3, 3, func(_ context.Context, i int) (int, error) {
+	rows, err := InRounds(t.Context(), rounds, count, func(_ context.Context, i int) (int, error) {
 		order = append(order, i)
 		return i, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{0, 1, 2, 1, 2, 0, 2, 0, 1}; !slices.Equal(order, want) {
-		t.Errorf("measured in the order %v, want %v", order, want)
-	}
+	followed := make(map[int]map[int]bool)
 	for round, row := range rows {
-		if !slices.Equal(row, []int{0, 1, 2}) {
+		if want := []int{0, 1, 2, 3, 4, 5}; !slices.Equal(row, want) {
 			t.Errorf("round %d has the rows %v", round, row)
+		}
+		for step := 1; step < count; step++ {
+			this, before := order[round*count+step], order[round*count+step-1]
+			if followed[this] == nil {
+				followed[this] = make(map[int]bool)
+			}
+			followed[this][before] = true
+		}
+	}
+	for one, before := range followed {
+		if len(before) < count/2 {
+			t.Errorf("%d only ever follows %v", one, before)
 		}
 	}
 }

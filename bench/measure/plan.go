@@ -6,6 +6,7 @@ package measure
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"regexp"
 	"time"
 )
@@ -29,17 +30,20 @@ type Plan struct {
 // WarmUp is how long a load runs before it is measured.
 const WarmUp = 100 * time.Millisecond
 
-// InRounds measures count things in each round. Each round starts with another
-// one, so that none always follows the same one.
+// orderSeed is any number.
+const orderSeed = 1
+
+// InRounds measures count things in each round. Each round has an order of its
+// own, the same in every run, so that none always follows the same one.
 func InRounds[R any](ctx context.Context, rounds, count int, measure func(ctx context.Context, i int) (R, error)) ([][]R, error) {
+	order := rand.New(rand.NewPCG(orderSeed, orderSeed))
 	all := make([][]R, rounds)
 	for round := range rounds {
 		all[round] = make([]R, count)
-		for step := range count {
+		for _, i := range order.Perm(count) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			i := (round + step) % count
 			row, err := measure(ctx, i)
 			if err != nil {
 				return nil, err

@@ -1,15 +1,19 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 )
 
@@ -31,11 +35,13 @@ const (
 // piece. So a call alone costs what it costs with [Pooled], and the more calls
 // there are, the less each one costs.
 //
-// A caller leaves when its ctx ends, wherever its call is. Nothing runs while
-// there is nothing to do.
+// A caller who waits leaves at its bound or when its ctx ends, wherever its call
+// is; one who has a lane of its own leaves at its bound, as with [Pooled]. Nothing
+// runs while there is nothing to do.
 type Batched struct {
 	client *redis.Client
 	lanes  int
+	alarms alarms
 
 	mu      sync.Mutex
 	taken   int        // lanes in use
@@ -52,24 +58,33 @@ func NewBatched(client *redis.Client) *Batched {
 // awaited is an evaluation whose caller waits for somebody else to send it.
 type awaited struct {
 	*evaluation
+	bound   time.Time     // when its caller leaves at the latest
 	boarded atomic.Bool   // a lane has taken it along
 	done    chan struct{} // closed when value and failed are set
 }
 
 // Run keeps the promises of [Executor].
-func (b *Batched) Run(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure) {
-	e := newEvaluation(ctx, call, key, last)
+func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure) {
+	alarm := b.alarms.set(bound)
+	defer b.alarms.off(alarm)
+	e := newEvaluation(ctx, program, key, argument)
 	command := e.command // whoever sends e may replace it
-	queued := b.queueUnlessFree(e)
+	queued := b.queueUnlessFree(e, bound)
 	if queued == nil {
 		defer b.leaveLane()
-		exchange(ctx, b.client, e)
+		exchange(&bounded{ctx, bound, alarm}, b.client, e)
 		return e.value, e.failed
 	}
 	select {
 	case <-queued.done:
 		return e.value, e.failed
 	case <-ctx.Done():
+	case <-alarm.rings:
+	}
+	select {
+	case <-queued.done: // at the last moment
+		return e.value, e.failed
+	default:
 		return nil, abandon(ctx, queued, command)
 	}
 }
@@ -83,21 +98,21 @@ func (b *Batched) Waiting() int {
 }
 
 // queueUnlessFree takes a free lane and returns nil, or queues e.
-func (b *Batched) queueUnlessFree(e *evaluation) *awaited {
+func (b *Batched) queueUnlessFree(e *evaluation, bound time.Time) *awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.taken < b.lanes {
 		b.taken++
 		return nil
 	}
-	queued := &awaited{evaluation: e, done: make(chan struct{})}
+	queued := &awaited{evaluation: e, bound: bound, done: make(chan struct{})}
 	b.waiting = append(b.waiting, queued)
 	return queued
 }
 
 // abandon says what is known of a call whose caller leaves.
 func abandon(ctx context.Context, queued *awaited, command certainty.Command) *certainty.Failure {
-	left := &certainty.Failure{Certain: command.Withdraw(), Err: ctx.Err()}
+	left := &certainty.Failure{Certain: command.Withdraw(), Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
 	switch {
 	case !left.Certain:
 		left.Category = failure.NoReply
@@ -136,42 +151,54 @@ func (b *Batched) serve() {
 	}
 }
 
-// board takes as many waiting calls as fit into one batch, in order of arrival;
-// nil if there is none, and then the lane is free.
+// board takes as many waiting calls as fit into one batch, in order of arrival,
+// and drops those whose callers have left; nil if there is none, and then the
+// lane is free.
 func (b *Batched) board() []*awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiting) == 0 {
+	batch := make([]*awaited, 0, len(b.waiting))
+	seen, size := 0, 0
+	for _, queued := range b.waiting {
+		if !queued.command.Withdrawn() {
+			size += queued.size()
+			if size > batchBytes && len(batch) > 0 {
+				break
+			}
+			batch = append(batch, queued)
+		}
+		seen++
+	}
+	b.waiting = slices.Delete(b.waiting, 0, seen)
+	if len(batch) == 0 {
 		b.taken--
 		return nil
 	}
-	fit, size := 0, 0
-	for _, queued := range b.waiting {
-		size += queued.call.sizeOf(queued.key, queued.last)
-		if fit > 0 && size > batchBytes {
-			break
-		}
-		fit++
-	}
-	batch := b.waiting[:fit:fit]
-	b.waiting = b.waiting[fit:]
 	return batch
 }
 
-// carry sends a batch and answers its callers. The client's own timeouts bound
-// it, since callers have different ones.
+// carry sends a batch and answers its callers. It ends when the last of them has
+// left, however long the client would go on to connect.
 func (b *Batched) carry(batch []*awaited) {
-	evaluations := make([]*evaluation, 0, len(batch))
-	for _, queued := range batch {
+	evaluations := make([]*evaluation, len(batch))
+	for i, queued := range batch {
 		queued.boarded.Store(true)
-		if !queued.command.Withdrawn() {
-			evaluations = append(evaluations, queued.evaluation)
-		}
+		evaluations[i] = queued.evaluation
 	}
-	if len(evaluations) > 0 {
-		exchange(context.Background(), b.client, evaluations...)
-	}
+	ctx, cancel := context.WithDeadline(context.Background(), lastBound(batch))
+	defer cancel()
+	exchange(ctx, b.client, evaluations...)
 	for _, queued := range batch {
 		close(queued.done)
 	}
+}
+
+func lastBound(batch []*awaited) time.Time {
+	last := batch[0].bound
+	for _, queued := range batch {
+		if queued.bound.After(last) {
+			last = queued.bound
+		}
+	}
+	return last
 }

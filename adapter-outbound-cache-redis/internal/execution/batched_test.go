@@ -84,30 +84,93 @@ func TestBatched_CallersLeave(t *testing.T) {
 // has no effect, although the batch is sent later.
 func TestBatched_WithdrawnFromItsBatch(t *testing.T) {
 	server := newGate(t)
+	wantValue(t, withdrawOne(t, server, dial), "stays")
+	if got := server.seen(); got != `["hold and break" "" "stays"]` {
+		t.Errorf("the server saw %s: what was withdrawn must come with nothing", got)
+	}
+}
+
+// Ensure that a call which was withdrawn is not sent again when the server has
+// lost its programs.
+func TestBatched_WithdrawnIsNotSentAgain(t *testing.T) {
+	server := newGate(t)
+	server.forgetful.Store(true)
+	wantValue(t, withdrawOne(t, server, dial), "stays")
+	if got := server.seen(); got != `["hold and break" "" "stays" "stays"]` {
+		t.Errorf("the server saw %s: only what stays must come again", got)
+	}
+}
+
+// Ensure that what was withdrawn counts with the length that it was written with:
+// the call after it was written whole, so it is in doubt.
+func TestBatched_FailedWriteAfterAWithdrawal(t *testing.T) {
+	server := newGate(t)
+	stays := newEvaluation(t.Context(), lua.FixedWindow(), "key", []byte("stays")).size()
+	withdrawn := newEvaluation(t.Context(), lua.FixedWindow(), "key", nil).size()
+	var lengths atomic.Value
+	failing := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return &failingConn{Conn: conn, above: stays + len("hold and break"), after: withdrawn + stays, lengths: &lengths}, err
+	}
+	wantDoubt(t, withdrawOne(t, server, failing))
+}
+
+// withdrawOne lets a batch of two wait for a connection until the first one's
+// caller has left, and gives what becomes of the second, "stays".
+func withdrawOne(t *testing.T, server *gate, dial certainty.Dial) result {
+	t.Helper()
 	greeting := make(chan struct{})
 	var slow atomic.Bool
-	stalling := func(ctx context.Context, network, address string) (net.Conn, error) {
+	batched := newBatched(t, server, 1, func(ctx context.Context, network, address string) (net.Conn, error) {
 		if slow.Load() {
 			<-greeting
 		}
 		return dial(ctx, network, address)
-	}
-	batched := newBatched(t, server, 1, stalling)
+	})
 	holder := begin(t.Context(), batched, "hold and break")
 	eventually(t, "the lane is taken", func() bool { return server.held.Load() == 1 })
 
 	timed, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	first, second := begin(timed, batched, "withdrawn"), begin(t.Context(), batched, "stays")
+	first := begin(timed, batched, "withdrawn")
+	eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
+	second := begin(t.Context(), batched, "stays")
 	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
 	slow.Store(true) // from now on, no connection gets ready
 	server.release()
 	wantDoubt(t, await(t, holder))
 	wantCertain(t, await(t, first), failure.Connection)
 	close(greeting)
-	wantValue(t, await(t, second), "stays")
-	if got := server.seen(); got != `["hold and break" "" "stays"]` && got != `["hold and break" "stays" ""]` {
-		t.Errorf("the server saw %s: what was withdrawn must come with nothing", got)
+	return await(t, second)
+}
+
+// Ensure that a batch for which no connection gets ready ends with its callers,
+// and not only when the client gives up.
+func TestBatched_EndsWithItsCallers(t *testing.T) {
+	server := newGate(t)
+	never := make(chan struct{})
+	defer close(never)
+	var unreachable atomic.Bool
+	batched := newBatched(t, server, 1, func(ctx context.Context, network, address string) (net.Conn, error) {
+		if unreachable.Load() {
+			<-never
+		}
+		return dial(ctx, network, address)
+	})
+	holder := begin(t.Context(), batched, "hold and break")
+	eventually(t, "the lane is taken", func() bool { return server.held.Load() == 1 })
+	timed, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	first := begin(timed, batched, "1")
+	eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
+	unreachable.Store(true)
+	server.release()
+	await(t, holder)
+	wantCertain(t, await(t, first), failure.Connection)
+	left := time.Now()
+	eventually(t, "the lane is free", func() bool { return batched.inUse() == 0 })
+	if took := time.Since(left); took > patience/2 {
+		t.Errorf("the lane was free %v after the last caller had left", took)
 	}
 }
 
@@ -153,8 +216,7 @@ func TestBatched_LoadsPrograms(t *testing.T) {
 // Ensure that a batch is one write of the length that is counted with, and that
 // after a write that failed only what was written whole is in doubt.
 func TestBatched_FailedWrite(t *testing.T) {
-	call := testCall()
-	one := call.sizeOf("key", []byte("1"))
+	one := newEvaluation(t.Context(), lua.FixedWindow(), "key", []byte("1")).size()
 	for name, row := range map[string]struct {
 		written int
 		doubted int // how many of the four may have arrived
@@ -216,22 +278,19 @@ func (c *failingConn) Write(request []byte) (int, error) {
 	return n, errors.Join(err, errors.New("cut"))
 }
 
-// Ensure that the length of the longest arguments is counted right.
-func TestCall_SizeOf(t *testing.T) {
-	for _, arguments := range [][]string{{}, {""}, {"1", strings.Repeat("9", 15)}, {strings.Repeat("x", 99), strings.Repeat("x", 100), "", "1", "2", "3", "4"}} {
-		call := NewCall(lua.TokenBucket(), arguments...)
-		key, last := strings.Repeat("k", 120), []byte("12345")
-		wire := fmt.Sprintf("*%d\r\n", 4+len(arguments)+1)
-		for _, word := range append(append([]string{"EVALSHA", lua.TokenBucket().SHA1, "1", key}, arguments...), string(last)) {
+// Ensure that the length of a command is counted right.
+func TestEvaluation_Size(t *testing.T) {
+	for _, argument := range []string{"", "1", strings.Repeat("9", 9), strings.Repeat("9", 10), strings.Repeat("9", 99), strings.Repeat("9", 100)} {
+		key := strings.Repeat("k", 120)
+		wire := "*5\r\n"
+		for _, word := range []string{"EVALSHA", lua.TokenBucket().SHA1, "1", key, argument} {
 			wire += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
 		}
-		if got := call.sizeOf(key, last); got != len(wire) {
+		if got := newEvaluation(t.Context(), lua.TokenBucket(), key, []byte(argument)).size(); got != len(wire) {
 			t.Errorf("size is %d, must be %d", got, len(wire))
 		}
 	}
 }
-
-func testCall() Call { return NewCall(lua.FixedWindow(), "1", "2") }
 
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, address)
@@ -265,7 +324,11 @@ type result struct {
 func begin(ctx context.Context, batched *Batched, last string) <-chan result {
 	ended := make(chan result, 1)
 	go func() {
-		value, failed := batched.Run(ctx, testCall(), "key", []byte(last))
+		bound, finite := ctx.Deadline()
+		if !finite {
+			bound = time.Now().Add(patience)
+		}
+		value, failed := batched.Run(ctx, bound, lua.FixedWindow(), "key", []byte(last))
 		ended <- result{value, failed}
 	}()
 	return ended

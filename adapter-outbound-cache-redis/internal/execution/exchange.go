@@ -10,21 +10,6 @@ import (
 	"example.com/weir/lua"
 )
 
-// evaluation is one call for one key, and in the end what became of it.
-type evaluation struct {
-	call    Call
-	key     string
-	last    []byte
-	command certainty.Command
-
-	value  any
-	failed *certainty.Failure
-}
-
-func newEvaluation(ctx context.Context, call Call, key string, last []byte) *evaluation {
-	return &evaluation{call: call, key: key, last: last, command: call.command(ctx, key, last)}
-}
-
 // exchange sends all evaluations in one piece and waits for the replies. What
 // the server refuses because it does not know the program, it is sent once more.
 func exchange(ctx context.Context, client *redis.Client, evaluations ...*evaluation) {
@@ -37,8 +22,9 @@ func exchange(ctx context.Context, client *redis.Client, evaluations ...*evaluat
 	}
 	var unloaded []*evaluation
 	for _, e := range evaluations {
-		if e.failed != nil && e.failed.Unloaded {
-			e.command = e.call.command(ctx, e.key, e.last)
+		// One that was withdrawn stays so, although the server has refused it.
+		if e.failed != nil && e.failed.Unloaded && e.command.Dispatched() {
+			e.renew(ctx)
 			unloaded = append(unloaded, e)
 		}
 	}
@@ -48,27 +34,27 @@ func exchange(ctx context.Context, client *redis.Client, evaluations ...*evaluat
 }
 
 // send sends programs and evaluations in one piece, so that a server which
-// forgets its programs again and again has no moment for it in between.
+// forgets its programs again and again has next to no moment for it in between.
 func send(ctx context.Context, client *redis.Client, programs []lua.Program, evaluations []*evaluation) {
 	pipe := client.Pipeline()
 	loads := make(map[string]*redis.StringCmd, len(programs))
-	written := 0
+	end := 0 // of what has been looked at, on the wire
 	for _, program := range programs {
 		loads[program.SHA1] = pipe.ScriptLoad(ctx, program.Source)
-		written += sizeOfLoad(program)
+		end += sizeOfLoad(program)
 	}
 	for _, e := range evaluations {
 		_ = pipe.Process(ctx, e.command)
 	}
 	_, broken := pipe.Exec(ctx)
 	for _, e := range evaluations {
-		written += e.call.sizeOf(e.key, e.last)
+		end += e.size()
 		err := e.command.Err()
 		if err == nil && !e.command.Dispatched() {
 			err = broken // what a server says while it is connected to is put on no command
 		}
-		e.value, e.failed = e.command.Val(), e.command.ClassifyInBatch(err, written)
-		if load := loads[e.call.program.SHA1]; e.failed != nil && e.failed.Unloaded && load != nil && load.Err() != nil {
+		e.value, e.failed = e.command.Val(), e.command.ClassifyInBatch(err, end)
+		if load := loads[e.program.SHA1]; e.failed != nil && e.failed.Unloaded && load != nil && load.Err() != nil {
 			e.failed = certainty.ClassifyUndispatched(load.Err())
 		}
 	}
@@ -77,13 +63,9 @@ func send(ctx context.Context, client *redis.Client, programs []lua.Program, eva
 func programsOf(evaluations []*evaluation) []lua.Program {
 	var programs []lua.Program
 	for _, e := range evaluations {
-		if !slices.Contains(programs, e.call.program) {
-			programs = append(programs, e.call.program)
+		if !slices.Contains(programs, e.program) {
+			programs = append(programs, e.program)
 		}
 	}
 	return programs
-}
-
-func sizeOfLoad(program lua.Program) int {
-	return len("*3\r\n") + wordSize(len("script")) + wordSize(len("load")) + wordSize(len(program.Source))
 }

@@ -8,18 +8,20 @@ package execution
 
 import (
 	"context"
+	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/lua"
 )
 
 // Executor runs programs. It is safe for concurrent use.
 type Executor interface {
-	// Run dispatches call for key, with last as its last argument, and returns
-	// the raw reply. It dispatches once; when the server does not know the
-	// program, which is certain, it dispatches once more, together with the
-	// program. ctx bounds it all.
+	// Run dispatches program for key, with its argument, and returns the raw
+	// reply. It dispatches once; when the server does not know the program, which
+	// is certain, it dispatches once more, together with the program. It returns
+	// at bound, which is not after ctx's deadline.
 	//
-	// An empty last argument must have no effect: a call that is withdrawn at the
-	// last moment may be sent with one.
-	Run(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure)
+	// With an empty argument a program must have no effect: a call that is
+	// withdrawn at the last moment may be sent with one.
+	Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure)
 }

@@ -3,18 +3,20 @@ package execution
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
+	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 )
 
 // Pooled sends each call over a connection of its own, in the goroutine of its
-// caller. A caller that is cancelled after the dispatch waits for the reply
-// nevertheless.
+// caller, who waits until the bound even if its ctx is cancelled.
 type Pooled struct {
 	client *redis.Client
+	alarms alarms
 }
 
 var _ Executor = (*Pooled)(nil)
@@ -23,9 +25,11 @@ var _ Executor = (*Pooled)(nil)
 func NewPooled(client *redis.Client) *Pooled { return &Pooled{client: client} }
 
 // Run keeps the promises of [Executor].
-func (p *Pooled) Run(ctx context.Context, call Call, key string, last []byte) (any, *certainty.Failure) {
-	e := newEvaluation(ctx, call, key, last)
-	exchange(ctx, p.client, e)
+func (p *Pooled) Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure) {
+	alarm := p.alarms.set(bound)
+	defer p.alarms.off(alarm)
+	e := newEvaluation(ctx, program, key, argument)
+	exchange(&bounded{ctx, bound, alarm}, p.client, e)
 	return e.value, p.explain(e.failed)
 }
 

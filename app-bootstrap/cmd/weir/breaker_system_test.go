@@ -24,8 +24,8 @@ const (
 
 // Ensure that a store which stops answering costs next to nothing: with the
 // default bounds, requests are refused at once as soon as the breaker has
-// noticed. What /livez takes meanwhile, which asks no store, is what the machine
-// is to blame for; and since that may spoil a round, the best of three counts.
+// noticed. Only on a machine that takes half of that for /livez, which asks no
+// store, they may take twice what that takes; and the best of three rounds counts.
 func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 	server := redistest.Start(t, redistest.Lanes(t)[0])
 	args := append(withRedis(t, server.Addr), "--set", "app.web.evaluation-deadline=250ms")
@@ -48,7 +48,7 @@ func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 			t.Errorf("the recovery took %v", took)
 		}
 		t.Logf("round %d: of %d refusals p99 is %v, of /livez %v", round, len(refusals), p99(refusals), p99(calm))
-		prompt = p99(refusals) < wantBefore+p99(calm)
+		prompt = p99(refusals) < max(wantBefore, 2*p99(calm))
 	}
 	if !prompt {
 		t.Errorf("in no round p99 of the refusals was below %v", wantBefore)
