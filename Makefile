@@ -16,11 +16,6 @@ TOOLS := .cache/bin/$(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f
 BENCH ?= .
 FUZZTIME ?= 10s
 
-# What `make bench` measures. Less than this leaves the results alone.
-ROUNDS ?= 15
-CALLERS ?= 1,16,128
-CONTENDERS ?=
-
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -83,7 +78,7 @@ generate: ## Generate what is generated; fails if that changed a file.
 
 .PHONY: bench
 bench: ## Measure against other limiters, in a quarter of an hour (a part: ROUNDS=1 CALLERS=128 CONTENDERS=regexp).
-	scripts/bench -rounds '$(ROUNDS)' -callers '$(CALLERS)' -contenders '$(CONTENDERS)'
+	scripts/bench $(if $(ROUNDS),-rounds '$(ROUNDS)') $(if $(CALLERS),-callers '$(CALLERS)') $(if $(CONTENDERS),-contenders '$(CONTENDERS)')
 
 .PHONY: bench-check
 bench-check: ## Say whether the last measurements keep what docs/performance.md claims.

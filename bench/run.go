@@ -25,8 +25,6 @@ const (
 
 	// timeLimit ends a run that takes longer than anybody would wait.
 	timeLimit = 20 * time.Minute
-	// minRounds is how many rounds a whole run has at least.
-	minRounds = 7
 )
 
 // wholePlan measures everything.
@@ -42,7 +40,7 @@ func wholePlan() measure.Plan {
 // isWhole tells whether plan measures all that results are made of.
 func isWhole(plan measure.Plan) bool {
 	whole := wholePlan()
-	return plan.Rounds >= minRounds && plan.Duration >= whole.Duration &&
+	return plan.Rounds >= claim.MinRounds && plan.Duration >= whole.Duration &&
 		slices.Equal(plan.Callers, whole.Callers) && plan.Only.String() == whole.Only.String()
 }
 

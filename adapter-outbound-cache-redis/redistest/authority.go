@@ -50,6 +50,7 @@ func (a *Authority) Pool() *x509.CertPool {
 }
 
 // Issue vouches for a server or client under hosts, which are names or addresses.
+// It is called by the first of them.
 func (a *Authority) Issue(tb testing.TB, hosts ...string) Identity {
 	tb.Helper()
 	return a.IssueUntil(tb, time.Now().Add(lifetime), hosts...)
@@ -63,6 +64,9 @@ func (a *Authority) IssueUntil(tb testing.TB, end time.Time, hosts ...string) Id
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		NotAfter:    end,
+	}
+	if len(hosts) > 0 {
+		template.Subject.CommonName = hosts[0]
 	}
 	for _, host := range hosts {
 		if address := net.ParseIP(host); address != nil {

@@ -3,16 +3,9 @@ package bootstrap
 import (
 	"bufio"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,33 +16,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
 	"example.com/weir/app-bootstrap/config"
 )
 
 // writePair writes a new certificate for name with its key.
 func writePair(t *testing.T, files config.TLS, name string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject:      pkix.Name{CommonName: name},
-		DNSNames:     []string{name},
-		NotBefore:    time.Unix(0, 0),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, files.CertificateFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
-	write(t, files.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	pair := redistest.NewAuthority(t).Issue(t, name)
+	write(t, files.CertificateFile, pair.Certificate)
+	write(t, files.KeyFile, pair.Key)
 }
 
 // write replaces path as a tool that renews certificates does, so that the file

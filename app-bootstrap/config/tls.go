@@ -68,9 +68,8 @@ func (r *resolver) rootCAs(key, file string) *x509.CertPool {
 	if file == "" {
 		return nil
 	}
-	content, err := r.sources.read(file, maxCertificateBytes)
-	if err != nil {
-		r.add(key, "names a file that cannot be read: %v", err)
+	content := r.certificateFile(key, file)
+	if content == nil {
 		return nil
 	}
 	pool := x509.NewCertPool()

@@ -47,8 +47,8 @@ type Verdict struct {
 	Kept bool
 }
 
-// minRounds is how many rounds a median takes that is worth something.
-const minRounds = 7
+// MinRounds is how many rounds a median takes that is worth something.
+const MinRounds = 7
 
 // Judge holds run against every claim. A run that lacks a measurement is an
 // error.
@@ -57,8 +57,8 @@ func Judge(run table.Run) ([]Verdict, error) {
 	verdicts := make([]Verdict, len(claims))
 	for i, claim := range claims {
 		figures, err := claim.rounds(run)
-		if err == nil && len(figures) < minRounds {
-			err = fmt.Errorf("%d rounds, need %d", len(figures), minRounds)
+		if err == nil && len(figures) < MinRounds {
+			err = fmt.Errorf("%d rounds, need %d", len(figures), MinRounds)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", claim.Title, err)

@@ -55,7 +55,7 @@ func goodEvaluations() []table.Evaluation {
 
 // Ensure that what keeps the bounds to the letter is found to keep them.
 func TestJudge(t *testing.T) {
-	verdicts, err := Judge(goodRun(minRounds))
+	verdicts, err := Judge(goodRun(MinRounds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,15 +150,15 @@ func TestJudgeCatchesPlantedFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := goodRun(minRounds)
-			for round := range minRounds/2 + 1 {
+			run := goodRun(MinRounds)
+			for round := range MinRounds/2 + 1 {
 				test.worsen(&run, round)
 			}
 			expectBroken(t, run, test.want)
 
 			// In fewer than half of the rounds it is the machine's noise.
-			run = goodRun(minRounds)
-			for round := range minRounds / 2 {
+			run = goodRun(MinRounds)
+			for round := range MinRounds / 2 {
 				test.worsen(&run, round)
 			}
 			expectBroken(t, run, nil)
@@ -199,7 +199,7 @@ func expectBroken(t *testing.T, run table.Run, want []string) {
 // Ensure that a run which lacks a measurement, or rounds, is not judged.
 func TestJudgeRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*table.Run){
-		"too few rounds": func(run *table.Run) { *run = goodRun(minRounds - 2) },
+		"too few rounds": func(run *table.Run) { *run = goodRun(MinRounds - 2) },
 		"nothing":        func(run *table.Run) { *run = table.Run{} },
 		"no peer": func(run *table.Run) {
 			for round := range run.Evaluations {
@@ -212,7 +212,7 @@ func TestJudgeRefuses(t *testing.T) {
 		"no handlers":               func(run *table.Run) { run.Handlers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := goodRun(minRounds)
+			run := goodRun(MinRounds)
 			spoil(&run)
 			if verdicts, err := Judge(run); err == nil {
 				t.Errorf("it was judged: %v", verdicts)

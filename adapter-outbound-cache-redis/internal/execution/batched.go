@@ -194,11 +194,6 @@ func (b *Batched) carry(batch []*awaited) {
 }
 
 func lastBound(batch []*awaited) time.Time {
-	last := batch[0].bound
-	for _, queued := range batch {
-		if queued.bound.After(last) {
-			last = queued.bound
-		}
-	}
-	return last
+	last := slices.MaxFunc(batch, func(a, b *awaited) int { return a.bound.Compare(b.bound) })
+	return last.bound
 }

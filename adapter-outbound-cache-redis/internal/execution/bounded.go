@@ -38,7 +38,7 @@ type alarm struct {
 // alarms are those that have not rung. The zero value is ready to use.
 type alarms struct{ silent sync.Pool }
 
-// set gives an alarm that rings at moment, and a function to switch it off with.
+// set gives an alarm that rings at moment unless it is put away before.
 func (a *alarms) set(moment time.Time) *alarm {
 	remaining := time.Until(moment)
 	if used, ok := a.silent.Get().(*alarm); ok {

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"strconv"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/lua"
@@ -56,4 +55,11 @@ func sizeOf(words ...int) int {
 	return size
 }
 
-func digits(n int) int { return len(strconv.Itoa(n)) }
+// digits is the length of n as text.
+func digits(n int) int {
+	count := 1
+	for ; n > 9; n /= 10 {
+		count++
+	}
+	return count
+}
