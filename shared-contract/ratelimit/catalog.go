@@ -1,10 +1,13 @@
 package ratelimit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"example.com/weir/shared-contract/pseudonym"
 )
 
 // Catalog is a handle on the policies in force. Everything that needs policies
@@ -38,10 +41,25 @@ func (c *Catalog) Replace(snapshot *Snapshot) {
 	c.current.Store(snapshot)
 }
 
-// Snapshot is an immutable set of policies.
+// Snapshot is an immutable set of policies, and of the subjects that they give
+// another quota.
 type Snapshot struct {
-	ordered []Policy
-	byID    map[string]Policy
+	ordered   []Policy
+	byID      map[string]Policy
+	overrides map[overridden]Policy
+}
+
+// Override gives a subject another quota under a policy, higher or lower.
+type Override struct {
+	PolicyID string
+	Subject  pseudonym.Digest
+	// Limit is the quota: a limit or capacity that the policy could have.
+	Limit int64
+}
+
+type overridden struct {
+	policyID string
+	subject  pseudonym.Digest
 }
 
 // NewSnapshot collects policies, each with an ID of its own.
@@ -58,6 +76,48 @@ func NewSnapshot(policies ...Policy) (*Snapshot, error) {
 	}
 	slices.SortFunc(s.ordered, func(a, b Policy) int { return strings.Compare(a.ID(), b.ID()) })
 	return s, nil
+}
+
+// WithOverrides is s with overrides, at most one for each policy and subject, or
+// their [Faults] with fields such as "overrides[2].limit".
+func (s *Snapshot) WithOverrides(overrides ...Override) (*Snapshot, error) {
+	next := &Snapshot{ordered: s.ordered, byID: s.byID, overrides: make(map[overridden]Policy, len(overrides))}
+	var faults Faults
+	for i, override := range overrides {
+		field := func(name string) string { return fmt.Sprintf("overrides[%d].%s", i, name) }
+		policy, known := s.byID[override.PolicyID]
+		if !known {
+			faults.Add(field("policy"), "there is no policy %q", override.PolicyID)
+			continue
+		}
+		if override.Subject.IsZero() {
+			faults.Add(field("subject"), "must be given")
+		}
+		of := overridden{override.PolicyID, override.Subject}
+		if _, taken := next.overrides[of]; taken {
+			faults.Add(field("subject"), "has an override of policy %s already", override.PolicyID)
+		}
+		changed, err := policy.WithQuota(override.Limit)
+		if problems, ok := errors.AsType[Faults](err); ok {
+			faults.Add(field("limit"), "%s", problems[0].Problem)
+		}
+		next.overrides[of] = changed
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// PolicyFor finds what a policy, by its ID, is to a subject: the policy, with the
+// quota of an override if there is one.
+func (s *Snapshot) PolicyFor(id string, subject pseudonym.Digest) (Policy, bool) {
+	if len(s.overrides) > 0 {
+		if policy, ok := s.overrides[overridden{id, subject}]; ok {
+			return policy, true
+		}
+	}
+	return s.Policy(id)
 }
 
 // Policy finds a policy by its ID.

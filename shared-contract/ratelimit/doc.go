@@ -17,6 +17,10 @@
 //	default:                      // a broken adapter: as Incompatible
 //	}
 //
-// An adapter implements EdgePort; package ratelimittest holds doubles for
-// callers, and the suite and the model that an adapter is held against.
+// A [LayeredPort] does the same for several levels at once, such as a user and
+// the user's tenant: it charges all of them or none.
+//
+// An adapter implements EdgePort, and LayeredPort if it can; package
+// ratelimittest holds doubles for callers, and the suites and the model that an
+// adapter is held against.
 package ratelimit

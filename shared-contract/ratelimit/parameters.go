@@ -13,6 +13,7 @@ type Algorithm string
 const (
 	FixedWindowAlgorithm    Algorithm = "fixed-window"
 	SlidingCounterAlgorithm Algorithm = "sliding-counter"
+	SlidingLogAlgorithm     Algorithm = "sliding-log"
 	TokenBucketAlgorithm    Algorithm = "token-bucket"
 )
 
@@ -41,6 +42,7 @@ type Parameters interface {
 	Certainty() Certainty
 
 	check(*Faults)
+	withQuota(int64) Parameters
 }
 
 // FixedWindow admits Limit units in each window. Windows are aligned to the
@@ -67,6 +69,11 @@ func (w FixedWindow) check(faults *Faults) {
 	faults.AddUnlessDuration("window", w.Window, time.Millisecond, MaxWindow)
 }
 
+func (w FixedWindow) withQuota(quota int64) Parameters {
+	w.Limit = quota
+	return w
+}
+
 // SlidingCounter admits about Limit units in any window's length: the count of
 // the current window plus the share of the previous one that still overlaps.
 // It assumes that the previous window was spent evenly, hence its decisions are
@@ -91,6 +98,44 @@ func (SlidingCounter) Certainty() Certainty { return ApproximateAlgorithm }
 func (c SlidingCounter) check(faults *Faults) {
 	faults.AddUnlessBetween("limit", c.Limit, 1, maxSlidingCounter)
 	faults.AddUnlessDuration("window", c.Window, time.Millisecond, maxSlidingCounter*time.Millisecond)
+}
+
+func (c SlidingCounter) withQuota(quota int64) Parameters {
+	c.Limit = quota
+	return c
+}
+
+// MaxSlidingLogLimit bounds the limit of a [SlidingLog], and with it what a
+// subject's log takes.
+const MaxSlidingLogLimit = 10_000
+
+// SlidingLog admits Limit units in any window's length. It is exact, and pays for
+// that with memory: it remembers each admission of the last window.
+type SlidingLog struct {
+	Limit  int64         // 1 to MaxSlidingLogLimit
+	Window time.Duration // 1 ms to MaxWindow, whole milliseconds
+}
+
+// Algorithm is [SlidingLogAlgorithm].
+func (SlidingLog) Algorithm() Algorithm { return SlidingLogAlgorithm }
+
+// Quota is the limit.
+func (l SlidingLog) Quota() int64 { return l.Limit }
+
+// Span is the window.
+func (l SlidingLog) Span() time.Duration { return l.Window }
+
+// Certainty is [Certain].
+func (SlidingLog) Certainty() Certainty { return Certain }
+
+func (l SlidingLog) check(faults *Faults) {
+	faults.AddUnlessBetween("limit", l.Limit, 1, MaxSlidingLogLimit)
+	faults.AddUnlessDuration("window", l.Window, time.Millisecond, MaxWindow)
+}
+
+func (l SlidingLog) withQuota(quota int64) Parameters {
+	l.Limit = quota
+	return l
 }
 
 // TokenBucket admits what its tokens pay for. A bucket holds at most Capacity
@@ -141,4 +186,9 @@ func (b TokenBucket) check(faults *Faults) {
 	if span := b.Span(); span > MaxWindow {
 		faults.Add("refill-interval", "fills an empty bucket in more than %v", MaxWindow)
 	}
+}
+
+func (b TokenBucket) withQuota(quota int64) Parameters {
+	b.Capacity = quota
+	return b
 }

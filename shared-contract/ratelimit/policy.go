@@ -31,7 +31,8 @@ type PolicySpec struct {
 	// Revision is 1 to [MaxQuota]. A new revision starts from an empty state;
 	// the algorithm, window, interval and refill may change only with it.
 	Revision int64
-	// Parameters are one of [FixedWindow], [SlidingCounter] and [TokenBucket].
+	// Parameters are one of [FixedWindow], [SlidingCounter], [SlidingLog] and
+	// [TokenBucket].
 	Parameters Parameters
 	// MaxCost is the most that one request may spend: 1 to the quota.
 	MaxCost int64
@@ -55,7 +56,7 @@ type Policy struct {
 // NewPolicy returns a valid policy, or the [Faults] of spec.
 func NewPolicy(spec PolicySpec) (Policy, error) {
 	var faults Faults
-	if problem := policyIDProblem(spec.ID); problem != "" {
+	if problem := identifierProblem(spec.ID); problem != "" {
 		faults.Add("id", "%s", problem)
 	}
 	faults.AddUnlessBetween("revision", spec.Revision, 1, MaxQuota)
@@ -111,11 +112,22 @@ func (p Policy) MaxClockRegression() time.Duration { return p.spec.MaxClockRegre
 // FailurePolicy says what becomes of a request that cannot be decided.
 func (p Policy) FailurePolicy() FailurePolicy { return p.spec.FailurePolicy }
 
-var policyID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+// WithQuota is p with another limit or capacity, and all else as it is: the same
+// revision, so that what was spent counts on. A maximum cost above the quota is
+// lowered to it. Its error holds the [Faults] of the quota.
+func (p Policy) WithQuota(quota int64) (Policy, error) {
+	spec := p.spec
+	spec.Parameters = spec.Parameters.withQuota(quota)
+	spec.MaxCost = max(1, min(spec.MaxCost, quota))
+	return NewPolicy(spec)
+}
 
-func policyIDProblem(id string) string {
-	if policyID.MatchString(id) {
+// identifier is the form of the IDs of policies and of the names of levels.
+var identifier = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+func identifierProblem(text string) string {
+	if identifier.MatchString(text) {
 		return ""
 	}
-	return fmt.Sprintf("must match %s", policyID)
+	return fmt.Sprintf("must match %s", identifier)
 }

@@ -29,7 +29,7 @@ type Request struct {
 // policy exists and bears the cost is the adapter's to say.
 func NewRequest(spec RequestSpec) (Request, error) {
 	var faults Faults
-	if problem := policyIDProblem(spec.PolicyID); problem != "" {
+	if problem := identifierProblem(spec.PolicyID); problem != "" {
 		faults.Add("policyId", "%s", problem)
 	}
 	if spec.Subject.IsZero() {
