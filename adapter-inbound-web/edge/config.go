@@ -61,6 +61,9 @@ type Config struct {
 	// Routes say what a request costs. None means that all cost one unit of the
 	// default policy.
 	Routes []Route
+	// Layers stand in for DefaultPolicy where a request has the identities of all
+	// their levels. They go with Port only. Nil means none.
+	Layers *Layers
 	// DefaultRoute says what becomes of requests that no route matches.
 	DefaultRoute DefaultRoute
 	// Preflight says what becomes of CORS preflight requests.
