@@ -7,8 +7,12 @@
 // vectors/*.json hold states, arguments and clocks with the replies and states
 // that must follow, for an adapter in any language.
 //
-// A published program never changes; a change is a new version beside it.
+// A published program never changes; a change is a new version beside it. The
+// programs are composed from the parts under source, so that an algorithm is
+// written once for its own program and for that of several levels.
 package lua
+
+//go:generate go run ./compose source .
 
 import (
 	"crypto/sha1" //nolint:gosec // Redis names a script by its SHA-1; no secret depends on it.
@@ -33,8 +37,14 @@ var fixedWindow string
 //go:embed rate-sliding-counter-v1.lua
 var slidingCounter string
 
+//go:embed rate-sliding-log-v1.lua
+var slidingLog string
+
 //go:embed rate-token-bucket-v1.lua
 var tokenBucket string
+
+//go:embed rate-layered-v1.lua
+var layered string
 
 //go:embed manifest.json
 var manifest []byte
@@ -48,12 +58,19 @@ func FixedWindow() Program { return program("rate-fixed-window-v1", fixedWindow)
 // SlidingCounter weighs the previous window by the share that still overlaps.
 func SlidingCounter() Program { return program("rate-sliding-counter-v1", slidingCounter) }
 
+// SlidingLog remembers each admission of the last window.
+func SlidingLog() Program { return program("rate-sliding-log-v1", slidingLog) }
+
 // TokenBucket refills evenly up to its capacity.
 func TokenBucket() Program { return program("rate-token-bucket-v1", tokenBucket) }
 
+// Layered decides several levels, each by one of the algorithms above, and charges
+// all of them or none.
+func Layered() Program { return program("rate-layered-v1", layered) }
+
 // Programs lists all programs.
 func Programs() []Program {
-	return []Program{FixedWindow(), SlidingCounter(), TokenBucket()}
+	return []Program{FixedWindow(), SlidingCounter(), SlidingLog(), TokenBucket(), Layered()}
 }
 
 // Manifest is the text of manifest.json.

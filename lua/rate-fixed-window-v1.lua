@@ -16,6 +16,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- Argument
+local key = KEYS[1]
 local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
 local id, revision, window, limit, max_cost, grace, regression, cost =
   line:match('^(fw1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -35,7 +36,6 @@ if revision < 1 or revision > 999999999999999
 end
 
 -- State
-local key = KEYS[1]
 local state = redis.pcall('HGET', key, 's')
 local known, spent, last = nil, 0, 0
 if not state then
@@ -77,11 +77,16 @@ if spent > limit - cost then
   local left = spent < limit and limit - spent or 0
   return {'DENIED', now, effective, limit, left, finish - now, finish}
 end
+
+-- Charge
 spent = spent + cost
+local state = ('%s %d %d'):format(id, spent, effective)
+local expiry = not running and finish + grace - now
+local left, reset = limit - spent, finish
 
 -- Writes: nothing below may raise
-redis.call('HSET', key, 's', ('%s %d %d'):format(id, spent, effective))
-if not running then
-  redis.call('PEXPIRE', key, finish + grace - now)
+redis.call('HSET', key, 's', state)
+if expiry then
+  redis.call('PEXPIRE', key, expiry)
 end
-return {'ALLOWED', now, effective, limit, limit - spent, 0, finish}
+return {'ALLOWED', now, effective, limit, left, 0, reset}

@@ -24,6 +24,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 
 -- Argument
+local key = KEYS[1]
 local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
 local id, revision, window, limit, max_cost, grace, regression, cost =
   line:match('^(sc1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -43,7 +44,6 @@ if revision < 1 or revision > 999999999999999
 end
 
 -- State
-local key = KEYS[1]
 local state = redis.pcall('HGET', key, 's')
 local known, previous, current, last = nil, 0, 0, 0
 if not state then
@@ -97,11 +97,16 @@ if estimate > limit - cost then
   local reset = current > 0 and finish + window or finish
   return {'DENIED', now, effective, limit, left, at - now, reset}
 end
+
+-- Charge
 current = current + cost
+local state = ('%s %d %d %d'):format(id, previous, current, effective)
+local expiry = not running and finish + window + grace - now
+local left, reset = limit - estimate - cost, finish + window
 
 -- Writes: nothing below may raise
-redis.call('HSET', key, 's', ('%s %d %d %d'):format(id, previous, current, effective))
-if not running then
-  redis.call('PEXPIRE', key, finish + window + grace - now)
+redis.call('HSET', key, 's', state)
+if expiry then
+  redis.call('PEXPIRE', key, expiry)
 end
-return {'ALLOWED', now, effective, limit, limit - estimate - cost, 0, finish + window}
+return {'ALLOWED', now, effective, limit, left, 0, reset}

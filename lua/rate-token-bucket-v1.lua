@@ -26,6 +26,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 
 -- Argument
+local key = KEYS[1]
 local line = #KEYS == 1 and #ARGV == 1 and ARGV[1] or ''
 local id, revision, refill, interval, capacity, max_cost, grace, regression, cost =
   line:match('^(tb1:(%d+):(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -48,7 +49,6 @@ if revision < 1 or revision > 999999999999999
 end
 
 -- State
-local key = KEYS[1]
 local state = redis.pcall('HGET', key, 's')
 local debt, last, armed = 0, 0, 0
 if not state then
@@ -94,16 +94,21 @@ if debt > bearable then
   local at = effective + ceil((debt - bearable) / refill)
   return {'DENIED', now, effective, capacity, left, at - now, effective + ceil(debt / refill)}
 end
-debt = debt + cost * interval
-local reset = effective + ceil(debt / refill)
 
--- Writes: nothing below may raise
+-- Charge
+debt = debt + cost * interval
+local limit, left = capacity, floor((full - debt) / interval)
+local reset = effective + ceil(debt / refill)
 local stale = armed < reset + grace or armed > reset + 2 * grace
 if stale then
   armed = reset + 2 * grace
 end
-redis.call('HSET', key, 's', ('%s %d %d %d'):format(id, debt, effective, armed))
-if stale then
-  redis.call('PEXPIRE', key, armed - now)
+local state = ('%s %d %d %d'):format(id, debt, effective, armed)
+local expiry = stale and armed - now
+
+-- Writes: nothing below may raise
+redis.call('HSET', key, 's', state)
+if expiry then
+  redis.call('PEXPIRE', key, expiry)
 end
-return {'ALLOWED', now, effective, capacity, floor((full - debt) / interval), 0, reset}
+return {'ALLOWED', now, effective, limit, left, 0, reset}

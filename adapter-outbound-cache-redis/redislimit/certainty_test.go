@@ -3,9 +3,11 @@ package redislimit_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +21,18 @@ import (
 
 // allowed is a well-formed admission by the policy hour.
 const allowed = "*7\r\n$7\r\nALLOWED\r\n:1796000000000\r\n:1796000000000\r\n:5\r\n:4\r\n:0\r\n:1796004000000\r\n"
+
+// allowedAll is a well-formed admission for every level of a call with these
+// arguments of EVALSHA.
+func allowedAll(arguments []string) string {
+	levels, err := strconv.Atoi(arguments[1])
+	if err != nil {
+		return "-ERR value is not an integer or out of range\r\n"
+	}
+	header, fields, _ := strings.Cut(allowed, "\r\n")
+	count, _ := strconv.Atoi(header[1:])
+	return fmt.Sprintf("*%d\r\n", count*levels) + strings.Repeat(fields, levels)
+}
 
 // inScript is how a server marks an error that a running program raised.
 const inScript = " script: 0123456789abcdef0123456789abcdef01234567, on @user_script:90."

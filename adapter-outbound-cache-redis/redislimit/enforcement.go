@@ -7,16 +7,17 @@ import (
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/lua"
+	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
 // enforcement is a policy with all that does not change from one evaluation to
 // the next.
 type enforcement struct {
-	policy  ratelimit.Policy
-	program lua.Program
-	line    string // the program's argument up to the cost
-	keys    rediskey.Family
+	program  lua.Program
+	identity string // the first word of the program's argument
+	bounds   string // what stands between the maximum cost and the cost in it
+	keys     rediskey.Family
 }
 
 // enforcements are those of one snapshot, by policy ID. A policy that this
@@ -24,6 +25,18 @@ type enforcement struct {
 type enforcements struct {
 	snapshot *ratelimit.Snapshot
 	byID     map[string]*enforcement
+}
+
+// enforcementOf finds a policy by its ID, or says why it is not enforced.
+func (e *enforcements) enforcementOf(policyID string) (*enforcement, undecided) {
+	switch one, known := e.byID[policyID]; {
+	case !known:
+		return nil, incompatible(policyID, failure.UnknownPolicy)
+	case one == nil:
+		return nil, unavailable(policyID, failure.Unsupported)
+	default:
+		return one, nil
+	}
 }
 
 func enforce(snapshot *ratelimit.Snapshot, keys rediskey.Builder) (*enforcements, error) {
@@ -38,38 +51,43 @@ func enforce(snapshot *ratelimit.Snapshot, keys rediskey.Builder) (*enforcements
 }
 
 func newEnforcement(policy ratelimit.Policy, keys rediskey.Builder) (*enforcement, error) {
-	program, line, err := programOf(policy)
+	program, identity, err := programOf(policy)
 	if err != nil {
 		return nil, err
 	}
 	return &enforcement{
-		policy:  policy,
-		program: program,
-		line:    line,
-		keys:    keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
+		program:  program,
+		identity: identity,
+		bounds:   fmt.Sprintf("%d %d", policy.CleanupGrace().Milliseconds(), policy.MaxClockRegression().Milliseconds()),
+		keys:     keys.Family("rate", policy.ID(), "state", policy.Revision(), string(policy.Parameters().Algorithm())),
 	}, nil
 }
 
-// argument is the program's argument for an evaluation of cost units.
-func (e *enforcement) argument(cost int64) []byte {
-	const digits = 15
-	line := append(make([]byte, 0, len(e.line)+digits), e.line...)
-	return strconv.AppendInt(line, cost, 10)
+// argument is the program's argument, in the form of the manifest, for cost units
+// under policy: the one that is enforced, or that with another quota.
+func (e *enforcement) argument(policy ratelimit.Policy, cost int64) []byte {
+	const numbers = 3 * len(" 999999999999999")
+	line := append(make([]byte, 0, len(e.identity)+len(e.bounds)+numbers+1), e.identity...)
+	line = strconv.AppendInt(append(line, ' '), policy.Quota(), 10)
+	line = strconv.AppendInt(append(line, ' '), policy.MaxCost(), 10)
+	line = append(append(line, ' '), e.bounds...)
+	return strconv.AppendInt(append(line, ' '), cost, 10)
 }
 
-// programOf gives the program that enforces policy and its argument up to the
-// cost, in the form of the manifest.
-func programOf(policy ratelimit.Policy) (program lua.Program, line string, err error) {
+// programOf gives the program that enforces policy, and the identity of the state
+// that it keeps.
+func programOf(policy ratelimit.Policy) (program lua.Program, identity string, err error) {
 	revision := policy.Revision()
-	bounds := fmt.Sprintf("%d %d %d ", policy.MaxCost(), policy.CleanupGrace().Milliseconds(), policy.MaxClockRegression().Milliseconds())
 	switch p := policy.Parameters().(type) {
 	case ratelimit.FixedWindow:
-		return lua.FixedWindow(), fmt.Sprintf("fw1:%d:%d %d %s", revision, p.Window.Milliseconds(), p.Limit, bounds), nil
+		return lua.FixedWindow(), fmt.Sprintf("fw1:%d:%d", revision, p.Window.Milliseconds()), nil
 	case ratelimit.SlidingCounter:
-		return lua.SlidingCounter(), fmt.Sprintf("sc1:%d:%d %d %s", revision, p.Window.Milliseconds(), p.Limit, bounds), nil
+		return lua.SlidingCounter(), fmt.Sprintf("sc1:%d:%d", revision, p.Window.Milliseconds()), nil
+	case ratelimit.SlidingLog:
+		return lua.SlidingLog(), fmt.Sprintf("sl1:%d:%d", revision, p.Window.Milliseconds()), nil
 	case ratelimit.TokenBucket:
 		refill, interval := reduce(p.RefillTokens, p.RefillInterval.Milliseconds())
-		return lua.TokenBucket(), fmt.Sprintf("tb1:%d:%d:%d %d %s", revision, refill, interval, p.Capacity, bounds), nil
+		return lua.TokenBucket(), fmt.Sprintf("tb1:%d:%d:%d", revision, refill, interval), nil
 	}
 	return lua.Program{}, "", fmt.Errorf("policy %s: no program for %s", policy.ID(), policy.Parameters().Algorithm())
 }

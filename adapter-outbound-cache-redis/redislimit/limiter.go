@@ -1,6 +1,6 @@
-// Package redislimit is the edge port over Redis: one atomic program, one key
-// and one round trip per evaluation, shared by all processes that use the same
-// server, secret and policies.
+// Package redislimit is the edge port and the layered port over Redis: one atomic
+// program and one round trip per evaluation, shared by all processes that use the
+// same server, secret and policies.
 //
 // A [Limiter] is passive until it is used: [New] opens no connection and starts
 // no goroutine. [Limiter.Prepare] connects ahead of the first evaluation and
@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,13 +24,10 @@ import (
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/rediskey"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
+	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
-
-// retrySoon is what callers are told to wait when the server may be back any
-// moment.
-const retrySoon = time.Second
 
 // Limiter evaluates on a Redis server. It is safe for concurrent use.
 type Limiter struct {
@@ -54,7 +50,10 @@ type Limiter struct {
 	closed    error
 }
 
-var _ ratelimit.EdgePort = (*Limiter)(nil)
+var (
+	_ ratelimit.EdgePort    = (*Limiter)(nil)
+	_ ratelimit.LayeredPort = (*Limiter)(nil)
+)
 
 // New returns a limiter, or the faults of config. It refuses a catalog with a
 // policy that it has no program for.
@@ -109,79 +108,95 @@ func (l *Limiter) Close(ctx context.Context) error {
 // when ctx's deadline has come, or the command timeout has passed, to which
 // [Pooled] dispatch adds the pool timeout.
 func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-	unavailable := func(category failure.Category) ratelimit.Outcome {
-		return ratelimit.Unavailable{
-			Unavailable: failure.Unavailable{Category: category, RetryAfter: retryAfter(category)},
-			PolicyID:    request.PolicyID(),
-		}
-	}
-	deadline, finite := ctx.Deadline()
-	if !finite || request.IsZero() {
-		return unavailable(failure.InvalidRequest)
+	id := request.PolicyID()
+	if _, finite := ctx.Deadline(); !finite || request.IsZero() {
+		return unavailable(id, failure.InvalidRequest)
 	}
 	if request.EvaluationID() != "" {
-		return unavailable(failure.Unsupported)
+		return unavailable(id, failure.Unsupported)
 	}
-	enforced, known := l.enforcement(request.PolicyID())
-	if !known {
-		return incompatible(request.PolicyID(), failure.UnknownPolicy)
+	enforced := l.current()
+	one, refused := enforced.enforcementOf(id)
+	if refused != nil {
+		return refused
 	}
-	if enforced == nil {
-		return unavailable(failure.Unsupported)
+	policy, _ := enforced.snapshot.PolicyFor(id, request.Subject())
+	if request.Cost() > policy.MaxCost() {
+		return unavailable(id, failure.InvalidRequest)
 	}
-	if request.Cost() > enforced.policy.MaxCost() {
-		return unavailable(failure.InvalidRequest)
+	bound, problem := l.admit(ctx)
+	if problem != "" {
+		return unavailable(id, problem)
 	}
+	defer l.admission.Release(1)
+
+	raw, failed := l.dispatch(ctx, bound, one.program, execution.Operand{
+		Key:      one.keys.Key(request.Subject(), request.Subject()),
+		Argument: one.argument(policy, request.Cost()),
+	})
+	if failed != nil {
+		return unanswered(id, failed)
+	}
+	answer, err := reply.Parse(raw)
+	if err == nil {
+		err = fits(answer, policy)
+	}
+	if err != nil {
+		return l.misunderstood(ctx, id, err)
+	}
+	if !answer.Decides() {
+		return notDecided(id, answer)
+	}
+	return ratelimit.Evaluated{Decision: decision(policy, answer)}
+}
+
+// admit lets an evaluation begin, which must then be released from admission, and
+// says until when it may take. Otherwise it returns why not.
+func (l *Limiter) admit(ctx context.Context) (bound time.Time, refused failure.Category) {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return unavailable(failure.Cancelled)
+		return time.Time{}, failure.Cancelled
 	}
 	now := time.Now()
+	deadline, _ := ctx.Deadline()
 	if deadline.Sub(now) < l.config.CommandTimeout {
-		return unavailable(failure.DeadlineTooShort)
+		return time.Time{}, failure.DeadlineTooShort
 	}
-	admitted := l.admission.TryAcquire(1)
-	if admitted {
-		defer l.admission.Release(1)
+	if !l.admission.TryAcquire(1) {
+		if l.closing.Load() {
+			return time.Time{}, failure.ShuttingDown
+		}
+		return time.Time{}, failure.Saturated
 	}
 	if l.closing.Load() {
-		return unavailable(failure.ShuttingDown)
+		l.admission.Release(1)
+		return time.Time{}, failure.ShuttingDown
 	}
-	if !admitted {
-		return unavailable(failure.Saturated)
+	if bound = now.Add(l.config.bound()); bound.Before(deadline) {
+		return bound, ""
 	}
-
-	if bound := now.Add(l.config.bound()); bound.Before(deadline) {
-		deadline = bound
-	}
-	raw, failed := l.dispatch(ctx, deadline, enforced, request)
-	if failed != nil {
-		l.health.failed(ctx, failed)
-		if failed.Certain {
-			return unavailable(failed.Category)
-		}
-		return ratelimit.Indeterminate{
-			Indeterminate: failure.Indeterminate{Category: failed.Category, RetryAfter: retryAfter(failed.Category)},
-			PolicyID:      request.PolicyID(),
-		}
-	}
-	l.health.recovered(ctx)
-	return l.outcome(ctx, enforced, raw)
+	return deadline, ""
 }
 
 // dispatch asks the server, unless it is left alone.
-func (l *Limiter) dispatch(ctx context.Context, bound time.Time, enforced *enforcement, request ratelimit.Request) (raw any, failed *certainty.Failure) {
+func (l *Limiter) dispatch(ctx context.Context, bound time.Time, program lua.Program, operands ...execution.Operand) (raw any, failed *certainty.Failure) {
 	report, passes := l.breaker.pass()
 	if !passes {
-		return nil, &certainty.Failure{Certain: true, Category: failure.Connection, Err: errOpen}
+		failed = &certainty.Failure{Certain: true, Category: failure.Connection, Err: errOpen}
+		l.health.failed(ctx, failed)
+		return nil, failed
 	}
 	failed = &certainty.Failure{Category: failure.NoReply, Err: errUnanswered} // should the dispatch panic
 	defer func() { report(lesson(failed)) }()
-	key := enforced.keys.Key(request.Subject(), request.Subject())
-	return l.executor.Run(ctx, bound, enforced.program, key, enforced.argument(request.Cost()))
+	if raw, failed = l.executor.Run(ctx, bound, program, operands...); failed != nil {
+		l.health.failed(ctx, failed)
+		return nil, failed
+	}
+	l.health.recovered(ctx)
+	return raw, nil
 }
 
-// enforcement finds a policy in the snapshot that is in force at this moment.
-func (l *Limiter) enforcement(policyID string) (*enforcement, bool) {
+// current are the enforcements of the snapshot that is in force at this moment.
+func (l *Limiter) current() *enforcements {
 	enforced := l.enforced.Load()
 	if snapshot := l.config.Catalog.Current(); snapshot != enforced.snapshot {
 		next, err := enforce(snapshot, l.keys)
@@ -191,72 +206,5 @@ func (l *Limiter) enforcement(policyID string) (*enforcement, bool) {
 		enforced = next
 		l.enforced.Store(next)
 	}
-	one, known := enforced.byID[policyID]
-	return one, known
-}
-
-func (l *Limiter) outcome(ctx context.Context, enforced *enforcement, raw any) ratelimit.Outcome {
-	policy := enforced.policy
-	answer, err := reply.Parse(raw)
-	if err == nil && answer.Limit != 0 && answer.Limit != policy.Quota() {
-		err = fmt.Errorf("reply is for limit %d, asked for %d", answer.Limit, policy.Quota())
-	}
-	if err != nil {
-		l.config.Logger.ErrorContext(ctx, "reply of redis not understood", "policy", policy.ID(), "error", err)
-		return incompatible(policy.ID(), failure.Protocol)
-	}
-	switch answer.Status {
-	case reply.Allowed, reply.Denied:
-		return ratelimit.Evaluated{Decision: ratelimit.Decision{
-			Allowed:    answer.Status == reply.Allowed,
-			Limit:      answer.Limit,
-			Remaining:  answer.Remaining,
-			RetryAfter: duration(answer.RetryAfterMillis),
-			ResetAfter: duration(answer.ResetAt - answer.ServerNow),
-			ResetAt:    time.UnixMilli(answer.ResetAt).UTC(),
-			Policy:     policy,
-			Source:     ratelimit.GlobalRedis,
-			Certainty:  policy.Parameters().Certainty(),
-		}}
-	case reply.ClockUnsafe:
-		return ratelimit.Unavailable{
-			Unavailable: failure.Unavailable{Category: undecided(answer.Status), RetryAfter: duration(answer.RetryAfterMillis)},
-			PolicyID:    policy.ID(),
-		}
-	case reply.StateIncompatible, reply.Invalid:
-	}
-	return incompatible(policy.ID(), undecided(answer.Status))
-}
-
-// undecided is the category of a reply that is no decision.
-func undecided(status reply.Status) failure.Category {
-	switch status {
-	case reply.ClockUnsafe:
-		return failure.ClockUnsafe
-	case reply.StateIncompatible:
-		return failure.State
-	case reply.Allowed, reply.Denied, reply.Invalid:
-	}
-	return failure.Protocol
-}
-
-func incompatible(policyID string, category failure.Category) ratelimit.Outcome {
-	return ratelimit.Incompatible{
-		Incompatible: failure.Incompatible{Category: category},
-		PolicyID:     policyID,
-	}
-}
-
-// retryAfter is zero for what waiting alone does not mend.
-func retryAfter(category failure.Category) time.Duration {
-	switch category {
-	case failure.InvalidRequest, failure.DeadlineTooShort, failure.Unsupported, failure.AccessDenied:
-		return 0
-	}
-	return retrySoon
-}
-
-// duration saturates: a reply may name moments that no Duration reaches.
-func duration(millis int64) time.Duration {
-	return time.Duration(min(millis, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	return enforced
 }

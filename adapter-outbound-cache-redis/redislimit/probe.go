@@ -15,20 +15,25 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// probe is one program with a policy that exercises all of its commands at every
-// run, the arming of its key's time-to-live included, and that denies nobody
+// probe is one program with policies that exercise all of its commands at every
+// run, the arming of its keys' time-to-live included, and that deny nobody
 // anything.
 type probe struct {
 	program  lua.Program
-	key      string
-	argument []byte
+	operands []execution.Operand
 }
 
+// newProbes gives a probe for each program. That of several levels has a level of
+// each algorithm.
 func newProbes(keys rediskey.Builder) ([]probe, error) {
 	var probes []probe
+	layered := probe{program: lua.Layered()}
 	for _, parameters := range []ratelimit.Parameters{
 		ratelimit.FixedWindow{Limit: 1, Window: time.Millisecond},
 		ratelimit.SlidingCounter{Limit: 1, Window: time.Millisecond},
+		// What is read of a log is read only if there is one: that of several levels
+		// finds the one that the log's own program has just written.
+		ratelimit.SlidingLog{Limit: ratelimit.MaxSlidingLogLimit, Window: time.Second},
 		ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillInterval: time.Millisecond},
 	} {
 		spec := ratelimit.PolicySpec{
@@ -44,8 +49,9 @@ func newProbes(keys rediskey.Builder) ([]probe, error) {
 			return nil, err
 		}
 		probes = append(probes, one)
+		layered.operands = append(layered.operands, one.operands...)
 	}
-	return probes, nil
+	return append(probes, layered), nil
 }
 
 func newProbe(spec ratelimit.PolicySpec, key string) (probe, error) {
@@ -53,11 +59,14 @@ func newProbe(spec ratelimit.PolicySpec, key string) (probe, error) {
 	if err != nil {
 		return probe{}, err
 	}
-	program, line, err := programOf(policy)
+	enforced, err := newEnforcement(policy, rediskey.Builder{})
 	if err != nil {
 		return probe{}, err
 	}
-	return probe{program: program, key: key, argument: []byte(line + "1")}, nil
+	return probe{
+		program:  enforced.program,
+		operands: []execution.Operand{{Key: key, Argument: enforced.argument(policy, 1)}},
+	}, nil
 }
 
 // run is nil when the program came to a decision, be it a denial because another
@@ -67,16 +76,18 @@ func (p probe) run(ctx context.Context, executor execution.Executor) *certainty.
 	if !finite {
 		bound = time.Now().Add(MaxTimeout)
 	}
-	raw, failed := executor.Run(ctx, bound, p.program, p.key, p.argument)
+	raw, failed := executor.Run(ctx, bound, p.program, p.operands...)
 	if failed != nil {
 		return failed
 	}
-	answer, err := reply.Parse(raw)
+	answers, err := reply.ParseLevels(raw, len(p.operands))
 	if err != nil {
 		return &certainty.Failure{Category: failure.Protocol, Err: err}
 	}
-	if answer.Status == reply.Allowed || answer.Status == reply.Denied {
-		return nil
+	for _, answer := range answers {
+		if !answer.Decides() {
+			return &certainty.Failure{Category: categoryOf(answer.Status), Err: fmt.Errorf("the self-test answers %s", answer.Status)}
+		}
 	}
-	return &certainty.Failure{Category: undecided(answer.Status), Err: fmt.Errorf("the self-test answers %s", answer.Status)}
+	return nil
 }

@@ -26,7 +26,7 @@ const (
 	// WriteBufferBytes is what the client's connections must buffer, so that a
 	// batch with all programs is one write: what is known after a write that
 	// failed rests on that.
-	WriteBufferBytes = 2 * batchBytes
+	WriteBufferBytes = 3 * batchBytes
 )
 
 // Batched lets the calls of one moment share the wire. While a lane is free, a
@@ -64,10 +64,10 @@ type awaited struct {
 }
 
 // Run keeps the promises of [Executor].
-func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure) {
+func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program, operands ...Operand) (any, *certainty.Failure) {
 	alarm := b.alarms.set(bound)
 	defer b.alarms.off(alarm)
-	e := newEvaluation(ctx, program, key, argument)
+	e := newEvaluation(ctx, program, operands)
 	command := e.command // whoever sends e may replace it
 	queued := b.queueUnlessFree(e, bound)
 	if queued == nil {

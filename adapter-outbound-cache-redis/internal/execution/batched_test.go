@@ -105,8 +105,8 @@ func TestBatched_WithdrawnIsNotSentAgain(t *testing.T) {
 // the call after it was written whole, so it is in doubt.
 func TestBatched_FailedWriteAfterAWithdrawal(t *testing.T) {
 	server := newGate(t)
-	stays := newEvaluation(t.Context(), lua.FixedWindow(), "key", []byte("stays")).size()
-	withdrawn := newEvaluation(t.Context(), lua.FixedWindow(), "key", nil).size()
+	stays := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", []byte("stays")}}).size()
+	withdrawn := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", nil}}).size()
 	var lengths atomic.Value
 	failing := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -216,7 +216,7 @@ func TestBatched_LoadsPrograms(t *testing.T) {
 // Ensure that a batch is one write of the length that is counted with, and that
 // after a write that failed only what was written whole is in doubt.
 func TestBatched_FailedWrite(t *testing.T) {
-	one := newEvaluation(t.Context(), lua.FixedWindow(), "key", []byte("1")).size()
+	one := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", []byte("1")}}).size()
 	for name, row := range map[string]struct {
 		written int
 		doubted int // how many of the four may have arrived
@@ -281,14 +281,35 @@ func (c *failingConn) Write(request []byte) (int, error) {
 // Ensure that the length of a command is counted right.
 func TestEvaluation_Size(t *testing.T) {
 	for _, argument := range []string{"", "1", strings.Repeat("9", 9), strings.Repeat("9", 10), strings.Repeat("9", 99), strings.Repeat("9", 100)} {
-		key := strings.Repeat("k", 120)
-		wire := "*5\r\n"
-		for _, word := range []string{"EVALSHA", lua.TokenBucket().SHA1, "1", key, argument} {
-			wire += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+		for operands := 1; operands <= 8; operands++ {
+			var given []Operand
+			words := []string{"EVALSHA", lua.Layered().SHA1, strconv.Itoa(operands)}
+			for range operands {
+				given = append(given, Operand{strings.Repeat("k", 120), []byte(argument)})
+				words = append(words, strings.Repeat("k", 120))
+			}
+			for range operands {
+				words = append(words, argument)
+			}
+			wire := fmt.Sprintf("*%d\r\n", len(words))
+			for _, word := range words {
+				wire += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+			}
+			if got := newEvaluation(t.Context(), lua.Layered(), given).size(); got != len(wire) {
+				t.Errorf("size of %d operands is %d, must be %d", operands, got, len(wire))
+			}
 		}
-		if got := newEvaluation(t.Context(), lua.TokenBucket(), key, []byte(argument)).size(); got != len(wire) {
-			t.Errorf("size is %d, must be %d", got, len(wire))
-		}
+	}
+}
+
+// Ensure that a batch with all programs is one write.
+func TestBatchWithAllProgramsIsOneWrite(t *testing.T) {
+	size := batchBytes
+	for _, program := range lua.Programs() {
+		size += sizeOfLoad(program)
+	}
+	if size > WriteBufferBytes {
+		t.Errorf("a batch with all programs has up to %d bytes, the connection buffers %d", size, WriteBufferBytes)
 	}
 }
 
@@ -328,7 +349,7 @@ func begin(ctx context.Context, batched *Batched, last string) <-chan result {
 		if !finite {
 			bound = time.Now().Add(patience)
 		}
-		value, failed := batched.Run(ctx, bound, lua.FixedWindow(), "key", []byte(last))
+		value, failed := batched.Run(ctx, bound, lua.FixedWindow(), Operand{"key", []byte(last)})
 		ended <- result{value, failed}
 	}()
 	return ended

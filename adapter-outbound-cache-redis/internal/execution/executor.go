@@ -16,12 +16,18 @@ import (
 
 // Executor runs programs. It is safe for concurrent use.
 type Executor interface {
-	// Run dispatches program for key, with its argument, and returns the raw
+	// Run dispatches program with operands, one at least, and returns the raw
 	// reply. It dispatches once; when the server does not know the program, which
 	// is certain, it dispatches once more, together with the program. It returns
 	// at bound, which is not after ctx's deadline.
 	//
-	// With an empty argument a program must have no effect: a call that is
+	// If its last argument is empty a program must have no effect: a call that is
 	// withdrawn at the last moment may be sent with one.
-	Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure)
+	Run(ctx context.Context, bound time.Time, program lua.Program, operands ...Operand) (any, *certainty.Failure)
+}
+
+// Operand is a key of a program's call, and the argument that goes with it.
+type Operand struct {
+	Key      string
+	Argument []byte
 }

@@ -25,10 +25,10 @@ var _ Executor = (*Pooled)(nil)
 func NewPooled(client *redis.Client) *Pooled { return &Pooled{client: client} }
 
 // Run keeps the promises of [Executor].
-func (p *Pooled) Run(ctx context.Context, bound time.Time, program lua.Program, key string, argument []byte) (any, *certainty.Failure) {
+func (p *Pooled) Run(ctx context.Context, bound time.Time, program lua.Program, operands ...Operand) (any, *certainty.Failure) {
 	alarm := p.alarms.set(bound)
 	defer p.alarms.off(alarm)
-	e := newEvaluation(ctx, program, key, argument)
+	e := newEvaluation(ctx, program, operands)
 	exchange(&bounded{ctx, bound, alarm}, p.client, e)
 	return e.value, p.explain(e.failed)
 }

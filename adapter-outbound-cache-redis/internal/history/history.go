@@ -122,7 +122,8 @@ func (h History) operations() (operations []porcupine.Operation, doubts int) {
 
 func (h History) model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return ratelimittest.State{} },
+		Init:  func() any { return ratelimittest.State{} },
+		Equal: func(a, b any) bool { return a.(ratelimittest.State).Equal(b.(ratelimittest.State)) },
 		Step: func(before, input, _ any) (bool, any) {
 			state, call := before.(ratelimittest.State), input.(Call)
 			evaluated, decided := call.Outcome.(ratelimit.Evaluated)

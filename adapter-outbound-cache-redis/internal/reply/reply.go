@@ -3,7 +3,7 @@
 //	status, serverNowMillis, effectiveNowMillis,
 //	limit, remaining, retryAfterMillis, resetAtMillis
 //
-// Whatever else arrives is an error, never a decision.
+// and as many for each level where there are several. Whatever else arrives is an error, never a decision.
 package reply
 
 import (
@@ -69,6 +69,32 @@ func Parse(raw any) (Reply, error) {
 	}
 	return reply, reply.check()
 }
+
+// ParseLevels checks the reply of a program for several levels: as many replies,
+// one after another, that were given at one moment.
+func ParseLevels(raw any, levels int) ([]Reply, error) {
+	values, ok := raw.([]any)
+	if !ok {
+		return nil, fmt.Errorf("reply is a %T, must be an array", raw)
+	}
+	if len(values) != levels*fields {
+		return nil, fmt.Errorf("reply has %d fields, must have %d", len(values), levels*fields)
+	}
+	replies := make([]Reply, levels)
+	for i := range replies {
+		reply, err := Parse(values[i*fields : (i+1)*fields])
+		if err != nil {
+			return nil, fmt.Errorf("level %d: %w", i, err)
+		}
+		if replies[i] = reply; reply.ServerNow != replies[0].ServerNow {
+			return nil, fmt.Errorf("level %d: another clock than that of level 0", i)
+		}
+	}
+	return replies, nil
+}
+
+// Decides reports whether the program came to a decision.
+func (r Reply) Decides() bool { return r.Status == Allowed || r.Status == Denied }
 
 func integer(value any) (int64, error) {
 	var n int64

@@ -1,0 +1,9 @@
+debt = debt + cost * interval
+local limit, left = capacity, floor((full - debt) / interval)
+local reset = effective + ceil(debt / refill)
+local stale = armed < reset + grace or armed > reset + 2 * grace
+if stale then
+  armed = reset + 2 * grace
+end
+local state = ('%s %d %d %d'):format(id, debt, effective, armed)
+local expiry = stale and armed - now
