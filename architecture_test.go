@@ -80,6 +80,10 @@ var architecture = rules{
 			"nor are those of methods and hosts"},
 		{"adapter-inbound-web/gateway", "golang.org/x/net/websocket", testsOnly,
 			"that WebSockets pass is shown with a client and a server of others"},
+		{"adapter-inbound-web/edge", "go.opentelemetry.io/otel/metric", everywhere,
+			"how often limits could not be decided is counted where a failure mode hides it; the SDK stays in the bootstrap"},
+		{"adapter-inbound-web/edge", "go.opentelemetry.io/otel/attribute", everywhere,
+			"it belongs to the same API"},
 		{"adapter-inbound-web/management", "golang.org/x/sync/singleflight", everywhere,
 			"many probes at once are one check"},
 
@@ -89,6 +93,10 @@ var architecture = rules{
 		// Bootstrap: the only place for frameworks.
 		{"app-bootstrap/bootstrap", "go.uber.org/fx", everywhere,
 			"the application's parts and their life cycle"},
+		{"app-bootstrap/bootstrap", "go.opentelemetry.io/otel", everywhere,
+			"who collects what the parts count, and for whom"},
+		{"app-bootstrap/bootstrap", "github.com/prometheus/client_golang/prometheus", everywhere,
+			"the form in which it is read"},
 		{"app-bootstrap/config", "github.com/knadh/koanf", everywhere,
 			"configuration in layers"},
 		{"app-bootstrap/config", "github.com/go-viper/mapstructure/v2", everywhere,

@@ -369,9 +369,11 @@ if not valid then
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
--- Two levels fit in without making room.
-local replies = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-local pending = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+-- To make room at once is cheaper than to grow.
+local replies, pending = {0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}
+if levels > 1 then
+  replies, pending = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+end
 local refused = false
 for i = 1, levels do
   local refusal, effective, limit, left, reset, unspent, unreset, state, expiry, opened = level(KEYS[i], ARGV[i])

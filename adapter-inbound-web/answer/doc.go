@@ -11,6 +11,11 @@
 //	incompatible   503, logged as an error
 //	anything else  as incompatible
 //
+// Decisions of several levels are answered by the same table. Their RateLimit fields
+// list every level; X-RateLimit and the policy of the document can name only one,
+// which is the [Tightest]'s and the first refusing level's. What passes or is decided
+// in spite of a failure carries Weir-Degraded.
+//
 // A [Gate] answers requests that are themselves limited. [Failures] answers
 // callers that ask for a decision. A [Problem] answers everything else that
 // goes wrong.

@@ -59,6 +59,31 @@ func decisionOf(outcome ratelimit.Outcome) (ratelimit.Decision, bool) {
 	return ratelimit.Decision{}, false
 }
 
+// DecidedLayers is [Failures.Decided] for several levels. A decision without
+// levels, or with one that has no policy, is none.
+func (f *Failures) DecidedLayers(w http.ResponseWriter, r *http.Request, outcome ratelimit.LayeredOutcome) (ratelimit.LayeredDecision, bool) {
+	if decision, ok := layeredDecisionOf(outcome); ok {
+		return decision, true
+	}
+	single, _ := outcome.(ratelimit.Outcome) // as every failure; a decision becomes nil
+	f.write(w, r, single)
+	return ratelimit.LayeredDecision{}, false
+}
+
+// layeredDecisionOf finds the decision in outcome.
+func layeredDecisionOf(outcome ratelimit.LayeredOutcome) (ratelimit.LayeredDecision, bool) {
+	evaluated, ok := outcome.(ratelimit.LayeredEvaluated)
+	if !ok || len(evaluated.Decision.Levels) == 0 {
+		return ratelimit.LayeredDecision{}, false
+	}
+	for _, level := range evaluated.Decision.Levels {
+		if level.Policy.IsZero() {
+			return ratelimit.LayeredDecision{}, false
+		}
+	}
+	return evaluated.Decision, true
+}
+
 // write answers r with the failure that outcome is.
 func (f *Failures) write(w http.ResponseWriter, r *http.Request, outcome ratelimit.Outcome) {
 	problem, level := failureProblem(outcome)

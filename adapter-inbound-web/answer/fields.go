@@ -1,13 +1,10 @@
 package answer
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/dunglas/httpsfv"
 
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -25,50 +22,15 @@ const (
 // fields writes the rate-limit header fields of decisions. What is constant for
 // a policy is rendered once per catalog snapshot.
 type fields struct {
-	headers Headers
-	reset   LegacyReset
-	catalog *ratelimit.Catalog
-	texts   atomic.Pointer[snapshotTexts]
+	headers  Headers
+	reset    LegacyReset
+	catalog  *ratelimit.Catalog
+	texts    atomic.Pointer[snapshotTexts]
+	variants variantTexts
 }
 
-// snapshotTexts are the texts of the policies of one snapshot.
-type snapshotTexts struct {
-	snapshot *ratelimit.Snapshot
-	byID     map[string]policyTexts
-}
-
-// policyTexts are the parts of header fields that a policy alone determines.
-type policyTexts struct {
-	policy ratelimit.Policy
-	field  string // RateLimit-Policy, whole
-	name   string // the policy's name as a quoted structured-field string
-	quota  string
-}
-
-func renderPolicy(policy ratelimit.Policy) (policyTexts, error) {
-	item := httpsfv.NewItem(policy.ID())
-	item.Params.Add("q", policy.Quota())
-	if window := policy.Window(); window%time.Second == 0 {
-		item.Params.Add("w", int64(window/time.Second))
-	}
-	field, err := httpsfv.Marshal(httpsfv.List{item})
-	if err != nil {
-		return policyTexts{}, fmt.Errorf("policy %s as a structured field: %w", policy.ID(), err)
-	}
-	name, err := httpsfv.Marshal(httpsfv.NewItem(policy.ID()))
-	if err != nil {
-		return policyTexts{}, fmt.Errorf("policy name %s as a structured field: %w", policy.ID(), err)
-	}
-	return policyTexts{
-		policy: policy,
-		field:  field,
-		name:   name,
-		quota:  strconv.FormatInt(policy.Quota(), 10),
-	}, nil
-}
-
-// textsOf finds the texts of policy, or renders them when policy is not, or no
-// longer, in the catalog as it stands.
+// textsOf finds the texts of policy, which need not be, or no longer, in the
+// catalog as it stands.
 func (f *fields) textsOf(policy ratelimit.Policy) (policyTexts, error) {
 	snapshot := f.catalog.Current()
 	known := f.texts.Load()
@@ -82,69 +44,97 @@ func (f *fields) textsOf(policy ratelimit.Policy) (policyTexts, error) {
 	if texts, ok := known.byID[policy.ID()]; ok && texts.policy == policy {
 		return texts, nil
 	}
-	return renderPolicy(policy)
+	return f.variants.of(policy)
 }
 
-func renderSnapshot(snapshot *ratelimit.Snapshot) (*snapshotTexts, error) {
-	policies := snapshot.Policies()
-	s := &snapshotTexts{snapshot: snapshot, byID: make(map[string]policyTexts, len(policies))}
-	for _, policy := range policies {
-		texts, err := renderPolicy(policy)
-		if err != nil {
-			return nil, err
-		}
-		s.byID[policy.ID()] = texts
-	}
-	return s, nil
+// fieldSetter sets header fields and replaces those that are there. One array
+// backs the values of all fields of a response.
+type fieldSetter struct {
+	header http.Header
+	values []string
 }
 
-// write sets the fields of decision and replaces those that are there.
+func newFieldSetter(header http.Header) fieldSetter {
+	return fieldSetter{header: header, values: make([]string, 0, 5)}
+}
+
+func (s *fieldSetter) set(field, value string) {
+	s.values = append(s.values, value)
+	s.header[field] = s.values[len(s.values)-1 : len(s.values) : len(s.values)]
+}
+
+// write sets the fields of decision.
 func (f *fields) write(header http.Header, decision ratelimit.Decision) error {
 	texts, err := f.textsOf(decision.Policy)
 	if err != nil {
 		return err
 	}
-	wait := decision.ResetAfter
-	if !decision.Allowed {
-		wait = decision.RetryAfter
-	}
-	remaining := max(0, decision.Remaining)
-
-	// One array backs the values of all fields of a response.
-	values := make([]string, 0, 5)
-	set := func(field, value string) {
-		values = append(values, value)
-		header[field] = values[len(values)-1 : len(values) : len(values)]
-	}
+	setter := newFieldSetter(header)
 	if f.headers.ietf() {
-		set(fieldPolicy, texts.field)
-		set(fieldLimit, limitField(texts.name, remaining, seconds(wait)))
+		var buffer [128]byte
+		setter.set(fieldPolicy, texts.member)
+		setter.set(fieldLimit, string(appendLimit(buffer[:0], texts.name, decision)))
 	}
 	if f.headers.legacy() {
-		limit := texts.quota
-		if decision.Limit != texts.policy.Quota() {
-			limit = strconv.FormatInt(decision.Limit, 10)
-		}
-		set(fieldLegacyLimit, limit)
-		set(fieldLegacyRemaining, strconv.FormatInt(remaining, 10))
-		set(fieldLegacyReset, strconv.FormatInt(f.legacyReset(decision, wait), 10))
+		f.setLegacy(&setter, texts, decision)
 	}
 	return nil
 }
 
-// limitField is the RateLimit field: a quoted policy name that is followed by
-// integers only, so appending them is all the marshalling there is.
-func limitField(name string, remaining, seconds int64) string {
-	var buffer [128]byte
-	text := append(buffer[:0], name...)
-	text = append(text, ";r="...)
-	text = strconv.AppendInt(text, remaining, 10)
-	text = append(text, ";t="...)
-	text = strconv.AppendInt(text, seconds, 10)
-	return string(text)
+// writeLayers sets the fields of decision: those of the IETF list every level, in
+// their order, and the others show the [Tightest].
+func (f *fields) writeLayers(header http.Header, decision ratelimit.LayeredDecision) error {
+	setter := newFieldSetter(header)
+	if f.headers.ietf() {
+		var policyBuffer, limitBuffer [256]byte
+		policies, limits := policyBuffer[:0], limitBuffer[:0]
+		for i, level := range decision.Levels {
+			texts, err := f.textsOf(level.Policy)
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				policies, limits = append(policies, ", "...), append(limits, ", "...)
+			}
+			policies = append(policies, texts.member...)
+			limits = appendLimit(limits, texts.name, level.Decision)
+		}
+		setter.set(fieldPolicy, string(policies))
+		setter.set(fieldLimit, string(limits))
+	}
+	if f.headers.legacy() {
+		tightest := Tightest(decision).Decision
+		texts, err := f.textsOf(tightest.Policy)
+		if err != nil {
+			return err
+		}
+		f.setLegacy(&setter, texts, tightest)
+	}
+	return nil
 }
 
-func (f *fields) legacyReset(decision ratelimit.Decision, wait time.Duration) int64 {
+// appendLimit appends a member of the RateLimit field: a quoted policy name that
+// is followed by integers only, so appending them is all the marshalling there is.
+func appendLimit(text []byte, name string, decision ratelimit.Decision) []byte {
+	text = append(text, name...)
+	text = append(text, ";r="...)
+	text = strconv.AppendInt(text, remaining(decision), 10)
+	text = append(text, ";t="...)
+	return strconv.AppendInt(text, seconds(wait(decision)), 10)
+}
+
+func (f *fields) setLegacy(setter *fieldSetter, texts policyTexts, decision ratelimit.Decision) {
+	limit := texts.quota
+	if decision.Limit != texts.policy.Quota() {
+		limit = strconv.FormatInt(decision.Limit, 10)
+	}
+	setter.set(fieldLegacyLimit, limit)
+	setter.set(fieldLegacyRemaining, strconv.FormatInt(remaining(decision), 10))
+	setter.set(fieldLegacyReset, strconv.FormatInt(f.legacyReset(decision), 10))
+}
+
+func (f *fields) legacyReset(decision ratelimit.Decision) int64 {
+	wait := wait(decision)
 	if f.reset != EpochReset {
 		return seconds(wait)
 	}
@@ -155,6 +145,17 @@ func (f *fields) legacyReset(decision ratelimit.Decision, wait time.Duration) in
 		return at.Unix() + 1
 	}
 	return at.Unix()
+}
+
+func remaining(decision ratelimit.Decision) int64 { return max(0, decision.Remaining) }
+
+// wait is what a client has to wait for: the next admission after a denial, and
+// the whole quota otherwise.
+func wait(decision ratelimit.Decision) time.Duration {
+	if !decision.Allowed {
+		return decision.RetryAfter
+	}
+	return decision.ResetAfter
 }
 
 // seconds rounds d up to whole seconds, so that who waits for them has waited

@@ -3,6 +3,7 @@ package answer
 import (
 	"log/slog"
 	"net/http"
+	"time"
 
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -77,23 +78,48 @@ func (g *Gate) Admit(w http.ResponseWriter, r *http.Request, outcome ratelimit.O
 		g.failures.write(w, r, outcome)
 		return ratelimit.Decision{}, false
 	}
-	if err := g.fields.write(w.Header(), decision); err != nil {
-		// A decision holds however little can be said about it.
-		g.logger.LogAttrs(r.Context(), slog.LevelError, "rate-limit header fields left out", slog.Any("error", err))
-	}
+	g.noteLeftOut(r, g.fields.write(w.Header(), decision))
 	if decision.Allowed {
 		g.cors.passing(w.Header(), r, g.exposed)
 		return decision, true
 	}
+	g.deny(w, r, quotaExceeded(g.denied, decision.RetryAfter, decision.Policy.ID()))
+	return decision, false
+}
+
+// AdmitLayers is [Gate.Admit] for several levels, which header fields and
+// documents tell apart by the IDs of their policies.
+func (g *Gate) AdmitLayers(w http.ResponseWriter, r *http.Request, outcome ratelimit.LayeredOutcome) (ratelimit.LayeredDecision, bool) {
+	decision, ok := layeredDecisionOf(outcome)
+	if !ok {
+		g.cors.own(w.Header(), r, g.exposed)
+		return g.failures.DecidedLayers(w, r, outcome)
+	}
+	g.noteLeftOut(r, g.fields.writeLayers(w.Header(), decision))
+	if decision.Allowed() {
+		g.cors.passing(w.Header(), r, g.exposed)
+		return decision, true
+	}
+	g.deny(w, r, levelsExceeded(g.denied, decision))
+	return decision, false
+}
+
+// noteLeftOut logs that header fields could not be written. A decision holds
+// however little can be said about it.
+func (g *Gate) noteLeftOut(r *http.Request, err error) {
+	if err != nil {
+		g.logger.LogAttrs(r.Context(), slog.LevelError, "rate-limit header fields left out", slog.Any("error", err))
+	}
+}
+
+func (g *Gate) deny(w http.ResponseWriter, r *http.Request, problem Problem) {
 	g.cors.own(w.Header(), r, g.exposed)
-	problem := quotaExceeded(decision, g.denied)
 	problem.CorrelationID = CorrelationID(r)
 	g.logger.LogAttrs(r.Context(), slog.LevelDebug, "request denied",
 		slog.String("policyId", problem.PolicyID),
 		slog.String("correlationId", problem.CorrelationID),
 	)
 	problem.write(w)
-	return decision, false
 }
 
 // Refuse answers r with problem, for what is wrong with r before anything could
@@ -103,11 +129,25 @@ func (g *Gate) Refuse(w http.ResponseWriter, r *http.Request, problem Problem) {
 	problem.Write(w, r)
 }
 
-func quotaExceeded(decision ratelimit.Decision, status DeniedStatus) Problem {
+// quotaExceeded is the document of a denial under policies, of which there is at
+// least one.
+func quotaExceeded(status DeniedStatus, retryAfter time.Duration, policies ...string) Problem {
 	p := ofStatus(status.code(), "The quota is used up for now.")
 	p.Type, p.Title = typeQuotaExceeded, titleQuotaExceeded
-	p.PolicyID = decision.Policy.ID()
-	p.ViolatedPolicies = []string{p.PolicyID}
-	p.RetryAfterSeconds = retryAfterSeconds(decision.RetryAfter)
-	return p.withField(fieldRetryAfter, retryAfterValue(decision.RetryAfter))
+	p.PolicyID = policies[0]
+	p.ViolatedPolicies = policies
+	p.RetryAfterSeconds = retryAfterSeconds(retryAfter)
+	return p.withField(fieldRetryAfter, retryAfterValue(retryAfter))
+}
+
+func levelsExceeded(status DeniedStatus, decision ratelimit.LayeredDecision) Problem {
+	var policies []string
+	for _, level := range decision.Levels {
+		if !level.Allowed {
+			policies = append(policies, level.Policy.ID())
+		}
+	}
+	p := quotaExceeded(status, decision.RetryAfter(), policies...)
+	p.RefusedBy = decision.RefusedBy()
+	return p
 }

@@ -20,6 +20,8 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 	// ViolatedPolicies names the policies that refused the request.
 	ViolatedPolicies []string `json:"violated-policies,omitempty"`
+	// RefusedBy names the levels that refused the request, if it has levels.
+	RefusedBy []string `json:"refusedBy,omitempty"`
 	// Outcome and Category say which failure it was.
 	Outcome  string           `json:"outcome,omitempty"`
 	Category failure.Category `json:"category,omitempty"`
@@ -75,7 +77,11 @@ func Unauthorized(header, detail string) Problem {
 func Forbidden(detail string) Problem { return ofStatus(http.StatusForbidden, detail) }
 
 // NotFound says that there is no such resource or policy (404).
-func NotFound(detail string) Problem { return ofStatus(http.StatusNotFound, detail) }
+func NotFound(detail string, errors ...DocumentError) Problem {
+	p := ofStatus(http.StatusNotFound, detail)
+	p.Errors = errors
+	return p
+}
 
 // MethodNotAllowed says that the resource knows only the methods in allowed (405).
 func MethodNotAllowed(allowed ...string) Problem {

@@ -8,6 +8,8 @@ type charge struct {
 	policyID string // of a chargeable request
 	cost     int64  // of a chargeable request, 1 or more
 	explicit bool   // a route says so, and not the default
+	// layered: [Layers] stand in for the policy where they can.
+	layered bool
 }
 
 // chargeKind orders the kinds of charge from the cheapest.

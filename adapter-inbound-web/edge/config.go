@@ -1,8 +1,11 @@
 package edge
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
+
+	"go.opentelemetry.io/otel/metric"
 
 	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/adapter-inbound-web/locallimit"
@@ -61,8 +64,8 @@ type Config struct {
 	// Routes say what a request costs. None means that all cost one unit of the
 	// default policy.
 	Routes []Route
-	// Layers stand in for DefaultPolicy where a request has the identities of all
-	// their levels. They go with Port only. Nil means none.
+	// Layers stand in for DefaultPolicy, where no route names a policy, if a request
+	// has the identities of all their levels. They go with Port only. Nil means none.
 	Layers *Layers
 	// DefaultRoute says what becomes of requests that no route matches.
 	DefaultRoute DefaultRoute
@@ -86,6 +89,10 @@ type Config struct {
 	CORS *answer.CORS
 	// Logger gets failures, and denials at debug level. Nil means none.
 	Logger *slog.Logger
+	// Meter counts the requests that were treated by the failure mode of Layers:
+	// weir.edge.degraded, by mode and category of failure. Nil means that nobody
+	// counts.
+	Meter metric.Meter
 }
 
 // Route says what requests that match a pattern cost.
@@ -93,13 +100,17 @@ type Route struct {
 	// Pattern is one of net/http: "POST /quotes/{id}/calculate". Methods and hosts
 	// are compared without regard to case. The host has no port.
 	Pattern string
-	// Policy is the ID of the policy to charge. Empty means the default policy.
+	// Policy is the ID of the policy to charge. Empty means the default policy, or
+	// the layers that stand in for it.
 	Policy string
-	// Cost is 1 to the policy's maximum. Zero means 1.
+	// Cost is 1 to the policy's maximum, and to that of each level's policy if layers
+	// may stand in for it. Zero means 1.
 	Cost int64
 	// Exempt lets requests pass undecided. It goes with neither Policy nor Cost.
 	Exempt bool
 }
+
+func (c Config) deadline() time.Duration { return cmp.Or(c.Deadline, DefaultDeadline) }
 
 // check adds the faults of all that stands by itself in c.
 func (c Config) check(faults *ratelimit.Faults) {
@@ -108,6 +119,9 @@ func (c Config) check(faults *ratelimit.Faults) {
 	}
 	if c.Port != nil {
 		c.checkShared(faults)
+	}
+	if c.Layers != nil {
+		c.checkLayers(faults)
 	}
 	switch c.DefaultRoute {
 	case "", ChargeDefault, RejectDefault:
@@ -145,4 +159,16 @@ func (c Config) checkShared(faults *ratelimit.Faults) {
 	if _, known := c.Catalog.Current().Policy(c.DefaultPolicy); !known {
 		faults.Add("default-policy", "there is no policy %q", c.DefaultPolicy)
 	}
+}
+
+func (c Config) checkLayers(faults *ratelimit.Faults) {
+	if c.Local != nil {
+		faults.Add("layers", "go with a port, not with a local limiter")
+		return
+	}
+	var policies *ratelimit.Snapshot
+	if c.Catalog != nil {
+		policies = c.Catalog.Current()
+	}
+	c.Layers.check(faults, policies)
 }

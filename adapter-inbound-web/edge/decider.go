@@ -62,7 +62,7 @@ type localDecider struct {
 // no identities and its keys are all of one size. A nil key means one that
 // nobody else has.
 func newLocalDecider(limiter *locallimit.Limiter, key *pseudonym.Key) (*localDecider, error) {
-	policy, err := localPolicy(limiter)
+	policy, err := localPolicy(LocalPolicy, 1, int64(limiter.Limit()), limiter.Window())
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func EphemeralKey() (*pseudonym.Key, error) {
 	return secret.SubjectKey(), nil
 }
 
-// localPolicy describes limiter to clients. Its parameters are of the kind that
-// comes closest; only their quota and window are ever used.
-func localPolicy(limiter *locallimit.Limiter) (ratelimit.Policy, error) {
+// localPolicy describes a local limit to clients. Its parameters are of the kind
+// that comes closest; only their quota and window are ever used.
+func localPolicy(id string, revision, limit int64, window time.Duration) (ratelimit.Policy, error) {
 	return ratelimit.NewPolicy(ratelimit.PolicySpec{
-		ID:            LocalPolicy,
-		Revision:      1,
-		Parameters:    ratelimit.SlidingCounter{Limit: int64(limiter.Limit()), Window: limiter.Window()},
+		ID:            id,
+		Revision:      revision,
+		Parameters:    ratelimit.SlidingCounter{Limit: limit, Window: window},
 		MaxCost:       1,
 		FailurePolicy: ratelimit.FailClosed,
 	})
@@ -101,15 +101,21 @@ func localPolicy(limiter *locallimit.Limiter) (ratelimit.Policy, error) {
 func (d *localDecider) decide(_ context.Context, who pseudonym.Subject, _ charge) ratelimit.Outcome {
 	digest := who.Digest(d.key)
 	result := d.limiter.Take(string(digest[:]))
-	return ratelimit.Evaluated{Decision: ratelimit.Decision{
+	return ratelimit.Evaluated{Decision: localDecision(d.policy, result, time.Now().UTC())}
+}
+
+// localDecision puts what a local limiter said at now under policy into the
+// contract's words.
+func localDecision(policy ratelimit.Policy, result locallimit.Result, now time.Time) ratelimit.Decision {
+	return ratelimit.Decision{
 		Allowed:    result.Allowed,
 		Limit:      int64(result.Limit),
 		Remaining:  int64(result.Remaining),
 		RetryAfter: result.RetryAfter,
 		ResetAfter: result.Reset,
-		ResetAt:    time.Now().UTC().Add(result.Reset),
-		Policy:     d.policy,
+		ResetAt:    now.Add(result.Reset),
+		Policy:     policy,
 		Source:     LocalProcess,
-		Certainty:  d.policy.Parameters().Certainty(),
-	}}
+		Certainty:  policy.Parameters().Certainty(),
+	}
 }

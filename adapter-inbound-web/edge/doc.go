@@ -9,4 +9,8 @@
 // not wrap the ResponseWriter, so a handler can still flush, hijack or upgrade
 // the connection; what happens on an upgraded connection is not limited. A
 // handler reads what was decided with [DecisionFrom].
+//
+// [Layers] limit a request at several levels at once, such as those of a user and
+// of the user's tenant. They alone have a [FailureMode]; what else cannot be decided
+// is refused.
 package edge

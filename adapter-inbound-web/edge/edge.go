@@ -37,12 +37,17 @@ func New(config Config) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	layered, err := newLayered(config, gate)
+	if err != nil {
+		return nil, err
+	}
 	extractor := config.Subject
 	if extractor == nil {
 		extractor = new(subject.Extractor)
 	}
 	l := &limiter{
 		decider:         decider,
+		layered:         layered,
 		gate:            gate,
 		routes:          routes,
 		subject:         extractor,
@@ -56,11 +61,7 @@ func New(config Config) (func(http.Handler) http.Handler, error) {
 // newDecider also returns the catalog of the policies that decisions name.
 func newDecider(config Config) (decider, *ratelimit.Catalog, error) {
 	if config.Local == nil {
-		deadline := config.Deadline
-		if deadline == 0 {
-			deadline = DefaultDeadline
-		}
-		return &portDecider{port: config.Port, key: config.Pseudonym, deadline: deadline}, config.Catalog, nil
+		return &portDecider{port: config.Port, key: config.Pseudonym, deadline: config.deadline()}, config.Catalog, nil
 	}
 	local, err := newLocalDecider(config.Local, config.Pseudonym)
 	if err != nil {
@@ -75,6 +76,7 @@ func newDecider(config Config) (decider, *ratelimit.Catalog, error) {
 
 type limiter struct {
 	decider         decider
+	layered         *layered // nil: no charge is layered
 	gate            *answer.Gate
 	routes          *routes
 	subject         *subject.Extractor
@@ -88,18 +90,29 @@ func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		return
 	}
 	if l.exemptPreflight && isPreflight(r) {
-		next.ServeHTTP(w, r.WithContext(withExemption(ctx)))
+		next.ServeHTTP(w, r.WithContext(withoutDecision(ctx)))
 		return
 	}
 	charge := l.routes.find(r)
 	switch charge.kind {
 	case exempt:
-		next.ServeHTTP(w, r.WithContext(withExemption(ctx)))
+		next.ServeHTTP(w, r.WithContext(withoutDecision(ctx)))
 		return
 	case reject:
 		l.gate.Refuse(w, r, answer.NotFound("No route matches this request."))
 		return
 	case chargeable:
+	}
+	if charge.layered {
+		who, err := l.layered.identify(r)
+		if err == nil {
+			l.layered.serve(w, r, next, who, charge)
+			return
+		}
+		if !errors.Is(err, subject.ErrMissing) {
+			l.gate.Refuse(w, r, subjectProblem(err))
+			return
+		}
 	}
 	who, err := l.subject.Extract(r)
 	if err != nil {

@@ -1,39 +1,20 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// FailureMode says what becomes of a request while its [Layers] cannot be decided
-// because of the store. The zero value means [FailOpen].
-type FailureMode string
-
-const (
-	// FailClosed refuses it.
-	FailClosed FailureMode = "fail-closed"
-	// FailOpen lets it pass: for limits that control cost and are no boundary of
-	// security.
-	FailOpen FailureMode = "fail-open"
-	// LocalFallback decides by what this process alone has seen.
-	LocalFallback FailureMode = "local-fallback"
-)
-
-// Check returns an error unless m is one of the constants or the zero value.
-func (m FailureMode) Check() error {
-	switch m {
-	case "", FailClosed, FailOpen, LocalFallback:
-		return nil
-	default:
-		return fmt.Errorf("is %q, must be %s, %s or %s", string(m), FailClosed, FailOpen, LocalFallback)
-	}
-}
-
 // Layers are limits that stand in for the default policy where a request has the
-// identities of all their levels: it is charged at every level or at none.
+// identities of all their levels: it is charged its cost at every level or at
+// none. A request that lacks one is charged under the default policy alone.
 type Layers struct {
 	// Port decides them. Required.
 	Port ratelimit.LayeredPort
@@ -49,7 +30,8 @@ type Layers struct {
 	// decides: each enforces its share, rounded up. Not negative; zero means that
 	// each enforces the whole limits.
 	Replicas int
-	// Fallback decides for [LocalFallback]. Nil means one of this edge alone.
+	// Fallback decides for [LocalFallback]. Nil means one of this edge alone, by
+	// [NewFallback].
 	Fallback *locallimit.Layers
 }
 
@@ -61,6 +43,82 @@ type Level struct {
 	Policy string
 	// Shared levels are one counter for all roots.
 	Shared bool
-	// Subject finds the level's subject in a request. Required.
+	// Subject finds the level's subject in a request, [subject.Fixed] the same one
+	// in all. Required.
 	Subject *subject.Extractor
+}
+
+// policies are the IDs of the levels' policies; none of no layers.
+func (l *Layers) policies() []string {
+	if l == nil {
+		return nil
+	}
+	ids := make([]string, len(l.Levels))
+	for i, level := range l.Levels {
+		ids[i] = level.Policy
+	}
+	return ids
+}
+
+// root is the place of the level whose subject the others belong to.
+func (l *Layers) root() int {
+	if l.Root != "" {
+		return slices.IndexFunc(l.Levels, func(level Level) bool { return level.Name == l.Root })
+	}
+	for i, level := range slices.Backward(l.Levels) {
+		if !level.Shared {
+			return i
+		}
+	}
+	return len(l.Levels) - 1
+}
+
+// check adds the faults of l. Without policies those of policies are left out.
+func (l *Layers) check(faults *ratelimit.Faults, policies *ratelimit.Snapshot) {
+	if l.Port == nil {
+		faults.Add("layers.port", "must be given")
+	}
+	l.checkNames(faults)
+	for i, level := range l.Levels {
+		field := fmt.Sprintf("layers.levels[%d]", i)
+		if policies != nil {
+			if _, known := policies.Policy(level.Policy); !known {
+				faults.Add(field+".policy", "there is no policy %q", level.Policy)
+			}
+		}
+		for _, earlier := range l.Levels[:i] {
+			if earlier.Policy == level.Policy {
+				faults.Add(field+".policy", "is that of level %s already", earlier.Name)
+			}
+		}
+		if level.Subject == nil {
+			faults.Add(field+".subject", "must be given")
+		}
+	}
+	if l.Root != "" && l.root() < 0 {
+		faults.Add("layers.root", "there is no level %q", l.Root)
+	}
+	if err := l.FailureMode.Check(); err != nil {
+		faults.Add("layers.failure-mode", "%v", err)
+	}
+	if l.Replicas < 0 {
+		faults.Add("layers.replicas", "is %d, must not be negative", l.Replicas)
+	}
+}
+
+// checkNames adds what the contract finds wrong with the number of levels and with
+// their names in any request.
+func (l *Layers) checkNames(faults *ratelimit.Faults) {
+	anybody := pseudonym.Digest{1}
+	levels := make([]ratelimit.Level, len(l.Levels))
+	for i, level := range l.Levels {
+		levels[i] = ratelimit.Level{Name: level.Name, PolicyID: level.Policy, Subject: anybody, Cost: 1}
+	}
+	_, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{Root: anybody, Levels: levels})
+	problems, _ := errors.AsType[ratelimit.Faults](err)
+	for _, problem := range problems {
+		if problem.Field == "levels" || strings.HasSuffix(problem.Field, ".name") {
+			faults.Add("layers."+problem.Field, "%s", problem.Problem)
+		}
+	}
 }

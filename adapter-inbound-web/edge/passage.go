@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 
+	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -12,15 +13,32 @@ import (
 type passageKey struct{}
 
 // DecisionFrom returns the decision that let the request of ctx pass, and
-// whether there is one: there is none outside the middleware, and none for an
-// exempt request.
+// whether there is one: there is none outside the middleware, and none for a
+// request that passed undecided, because it is exempt or by [FailOpen]. Of the
+// decision of several levels it is the one of [answer.Tightest].
 func DecisionFrom(ctx context.Context) (ratelimit.Decision, bool) {
-	decision, _ := ctx.Value(passageKey{}).(*ratelimit.Decision)
-	if decision == nil {
+	switch decision := ctx.Value(passageKey{}).(type) {
+	case *ratelimit.Decision:
+		return *decision, true
+	case *ratelimit.LayeredDecision:
+		return answer.Tightest(*decision).Decision, true
+	default:
 		return ratelimit.Decision{}, false
+	}
+}
+
+// LayeredDecisionFrom returns the decision of several levels that let the request
+// of ctx pass, and whether there is one.
+func LayeredDecisionFrom(ctx context.Context) (ratelimit.LayeredDecision, bool) {
+	decision, ok := ctx.Value(passageKey{}).(*ratelimit.LayeredDecision)
+	if !ok {
+		return ratelimit.LayeredDecision{}, false
 	}
 	return *decision, true
 }
+
+// undecided settles that a request passes without a decision.
+type undecided struct{}
 
 func isSettled(ctx context.Context) bool { return ctx.Value(passageKey{}) != nil }
 
@@ -28,7 +46,10 @@ func withDecision(ctx context.Context, decision ratelimit.Decision) context.Cont
 	return context.WithValue(ctx, passageKey{}, &decision)
 }
 
-// withExemption settles that a request passes undecided.
-func withExemption(ctx context.Context) context.Context {
-	return context.WithValue(ctx, passageKey{}, (*ratelimit.Decision)(nil))
+func withLayeredDecision(ctx context.Context, decision ratelimit.LayeredDecision) context.Context {
+	return context.WithValue(ctx, passageKey{}, &decision)
+}
+
+func withoutDecision(ctx context.Context) context.Context {
+	return context.WithValue(ctx, passageKey{}, undecided{})
 }

@@ -24,7 +24,8 @@ import (
 //  4. whether a route says so, which is preferred to the default.
 //
 // A policy that is not in the snapshot is dearer than all that are, since it
-// lets nobody pass.
+// lets nobody pass. A request that may be charged at several levels is as dear as
+// it is under the dearest of their policies.
 type ranking struct {
 	policies *ratelimit.Snapshot
 	ranks    []int // by the number of the charge; equally dear charges have one rank
@@ -32,11 +33,15 @@ type ranking struct {
 
 // newRanking ranks charges, which have the numbers 1, 2 and so on. Without
 // policies, which is to say in front of a local limiter, all that is charged is
-// equally dear.
-func newRanking(charges []charge, policies *ratelimit.Snapshot) *ranking {
+// equally dear. The levels are the IDs of the policies that layered charges may
+// come under.
+func newRanking(charges []charge, policies *ratelimit.Snapshot, levels []string) *ranking {
 	prices := make([]price, len(charges))
 	for i, c := range charges {
 		prices[i] = priceOf(c, policies)
+		if c.layered {
+			prices[i] = dearestOf(prices[i], policies, levels)
+		}
 	}
 	slices.SortFunc(prices, price.compare)
 	r := &ranking{policies: policies, ranks: make([]int, len(charges)+1)}
@@ -64,6 +69,19 @@ type price struct {
 	banned bool // its policy does not exist
 	quota  uint64
 	window time.Duration
+}
+
+// dearestOf is the price of p's charge under its own policy or one of the levels'.
+func dearestOf(p price, policies *ratelimit.Snapshot, levels []string) price {
+	dearest := p
+	for _, level := range levels {
+		c := p.charge
+		c.policyID = level
+		if other := priceOf(c, policies); other.compare(dearest) > 0 {
+			dearest = other
+		}
+	}
+	return dearest
 }
 
 func priceOf(c charge, policies *ratelimit.Snapshot) price {

@@ -60,7 +60,7 @@ func TestRankingOrdersCharges(t *testing.T) {
 	for i := range rows {
 		rows[i].number = i
 	}
-	ranking := newRanking(rows[1:], policies)
+	ranking := newRanking(rows[1:], policies, nil)
 	for i, cheap := range rows {
 		for _, dear := range rows[i+1:] {
 			if got := ranking.dearer(cheap, dear); got != dear {
@@ -78,7 +78,7 @@ func TestRankingOrdersCharges(t *testing.T) {
 func TestRankingOfEqualCharges(t *testing.T) {
 	one := charge{number: 1, kind: chargeable, policyID: "a", cost: 1}
 	other := charge{number: 2, kind: chargeable, policyID: "b", cost: 2}
-	if got := newRanking([]charge{one, other}, nil).dearer(one, other); got != one {
+	if got := newRanking([]charge{one, other}, nil, nil).dearer(one, other); got != one {
 		t.Errorf("got %+v, want the first", got)
 	}
 	twins := snapshot(t, map[string]ratelimit.Parameters{
@@ -86,8 +86,39 @@ func TestRankingOfEqualCharges(t *testing.T) {
 		"b": ratelimit.FixedWindow{Limit: 7, Window: time.Second},
 	})
 	other.cost = 1
-	ranking := newRanking([]charge{one, other}, twins)
+	ranking := newRanking([]charge{one, other}, twins, nil)
 	if got := ranking.dearer(other, one); got != other {
 		t.Errorf("got %+v, want the first", got)
+	}
+}
+
+// Ensure that a charge that layers may stand in for is as dear as under the dearest
+// of their policies, or under its own.
+func TestRankingOfLayeredCharges(t *testing.T) {
+	policies := snapshot(t, map[string]ratelimit.Parameters{
+		"loose":  ratelimit.FixedWindow{Limit: 100, Window: time.Minute},
+		"middle": ratelimit.FixedWindow{Limit: 10, Window: time.Minute},
+		"tight":  ratelimit.FixedWindow{Limit: 5, Window: time.Minute},
+	})
+	middle := charge{number: 1, kind: chargeable, policyID: "middle", cost: 1}
+	tests := map[string]struct {
+		layered charge
+		levels  []string
+		dearer  bool
+	}{
+		"a tight level":                 {charge{policyID: "loose", layered: true}, []string{"loose", "tight"}, true},
+		"a tight policy in their place": {charge{policyID: "tight", layered: true}, []string{"loose"}, true},
+		"all loose":                     {charge{policyID: "loose", layered: true}, []string{"loose"}, false},
+		"no layers":                     {charge{policyID: "loose"}, []string{"tight"}, false},
+		"an unknown level":              {charge{policyID: "loose", layered: true}, []string{"unknown"}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.layered.number, test.layered.kind, test.layered.cost = 2, chargeable, 1
+			ranking := newRanking([]charge{middle, test.layered}, policies, test.levels)
+			if got := ranking.dearer(middle, test.layered) == test.layered; got != test.dearer {
+				t.Errorf("dearer: %t, want %t", got, test.dearer)
+			}
+		})
 	}
 }

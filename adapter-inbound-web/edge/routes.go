@@ -17,6 +17,7 @@ type routes struct {
 	// numbers.
 	charges []charge
 	catalog *ratelimit.Catalog // nil: policies do not apply
+	levels  []string           // the IDs of the policies of the levels
 	// ranked is of the snapshot that was last seen in the catalog.
 	ranked atomic.Pointer[ranking]
 	// hostsMatter: some pattern names a host.
@@ -46,7 +47,10 @@ func (r *route) says() charge {
 
 // newRoutes adds the faults of config.Routes, each with its entry and field.
 func newRoutes(config Config, faults *ratelimit.Faults) *routes {
-	t := &routes{fallback: charge{kind: chargeable, policyID: config.DefaultPolicy, cost: 1}}
+	t := &routes{
+		fallback: charge{kind: chargeable, policyID: config.DefaultPolicy, cost: 1, layered: config.Layers != nil},
+		levels:   config.Layers.policies(),
+	}
 	if config.DefaultRoute == RejectDefault {
 		t.fallback = charge{kind: reject}
 	}
@@ -55,7 +59,7 @@ func newRoutes(config Config, faults *ratelimit.Faults) *routes {
 		return t
 	}
 	t.mux = http.NewServeMux()
-	check := routeCheck{defaultPolicy: config.DefaultPolicy, faults: faults}
+	check := routeCheck{defaultPolicy: config.DefaultPolicy, levels: t.levels, faults: faults}
 	if config.Port != nil && config.Catalog != nil {
 		t.catalog = config.Catalog
 		check.policies = config.Catalog.Current()
@@ -94,7 +98,7 @@ func (t *routes) ranking() *ranking {
 	}
 	known := t.ranked.Load()
 	if known == nil || known.policies != policies {
-		known = newRanking(t.charges, policies)
+		known = newRanking(t.charges, policies, t.levels)
 		t.ranked.Store(known)
 	}
 	return known
@@ -122,6 +126,7 @@ func haveTwins(patterns []pattern) bool {
 type routeCheck struct {
 	policies      *ratelimit.Snapshot // nil: policies do not apply
 	defaultPolicy string
+	levels        []string // the IDs of the policies of the levels, if there are any
 	faults        *ratelimit.Faults
 }
 
@@ -135,23 +140,39 @@ func (c routeCheck) charge(field string, given Route) charge {
 	result := charge{kind: chargeable, policyID: given.Policy, cost: given.Cost, explicit: true}
 	if result.policyID == "" {
 		result.policyID = c.defaultPolicy
+		result.layered = len(c.levels) > 0
 	}
 	if result.cost == 0 {
 		result.cost = 1
 	}
-	most := ratelimit.MaxQuota
-	if c.policies != nil {
-		policy, known := c.policies.Policy(result.policyID)
-		if known {
-			most = policy.MaxCost()
-		} else if given.Policy != "" { // a missing default policy is a fault of its own
+	if c.policies != nil && given.Policy != "" { // a missing default policy is a fault of its own
+		if _, known := c.policies.Policy(given.Policy); !known {
 			c.faults.Add(field+".policy", "there is no policy %q", given.Policy)
 		}
 	}
-	if result.cost < 1 || result.cost > most {
+	if most := c.mostOf(result); result.cost < 1 || result.cost > most {
 		c.faults.Add(field+".cost", "is %d, must be 1 to %d", given.Cost, most)
 	}
 	return result
+}
+
+// mostOf is the most that a request may cost under every policy that it may come
+// under.
+func (c routeCheck) mostOf(result charge) int64 {
+	most := ratelimit.MaxQuota
+	if c.policies == nil {
+		return most
+	}
+	ids := []string{result.policyID}
+	if result.layered {
+		ids = append(ids, c.levels...)
+	}
+	for _, id := range ids {
+		if policy, known := c.policies.Policy(id); known {
+			most = min(most, policy.MaxCost())
+		}
+	}
+	return most
 }
 
 // find returns the charge of r. Its path may be read in several ways, and the

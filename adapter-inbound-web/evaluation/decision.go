@@ -7,8 +7,8 @@ import (
 
 // evaluated is the document that answers an evaluation.
 type evaluated struct {
-	Outcome  string   `json:"outcome"`
-	Decision decision `json:"decision"`
+	Outcome  string `json:"outcome"`
+	Decision any    `json:"decision"` // decision or layeredDecision
 }
 
 type decision struct {
@@ -24,12 +24,30 @@ type decision struct {
 	Certainty        ratelimit.Certainty `json:"certainty"`
 }
 
+// layeredDecision is what the levels say together, and what each says by itself.
+type layeredDecision struct {
+	Allowed          bool            `json:"allowed"`
+	Remaining        int64           `json:"remaining"`
+	RetryAfterMillis int64           `json:"retryAfterMillis"`
+	RefusedBy        []string        `json:"refusedBy"` // never nil, which would be null
+	Levels           []levelDecision `json:"levels"`
+}
+
+type levelDecision struct {
+	Name string `json:"name"`
+	decision
+}
+
 // resetLayout is RFC 3339 with exactly three digits of milliseconds, which
 // time.RFC3339Nano would leave out when they are zero.
 const resetLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func newEvaluated(d ratelimit.Decision) evaluated {
-	return evaluated{Outcome: "evaluated", Decision: decision{
+func newEvaluated(decision any) evaluated {
+	return evaluated{Outcome: "evaluated", Decision: decision}
+}
+
+func newDecision(d ratelimit.Decision) decision {
+	return decision{
 		Allowed:          d.Allowed,
 		PolicyID:         d.Policy.ID(),
 		PolicyRevision:   d.Policy.Revision(),
@@ -40,5 +58,19 @@ func newEvaluated(d ratelimit.Decision) evaluated {
 		ResetAt:          d.ResetAt.UTC().Format(resetLayout),
 		Source:           d.Source,
 		Certainty:        d.Certainty,
-	}}
+	}
+}
+
+func newLayeredDecision(d ratelimit.LayeredDecision) layeredDecision {
+	levels := make([]levelDecision, len(d.Levels))
+	for i, level := range d.Levels {
+		levels[i] = levelDecision{level.Level, newDecision(level.Decision)}
+	}
+	return layeredDecision{
+		Allowed:          d.Allowed(),
+		Remaining:        d.Remaining(),
+		RetryAfterMillis: answer.Milliseconds(d.RetryAfter()),
+		RefusedBy:        append([]string{}, d.RefusedBy()...),
+		Levels:           levels,
+	}
 }

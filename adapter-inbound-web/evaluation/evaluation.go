@@ -41,6 +41,10 @@ type Config struct {
 	// Port decides. Nil means that distributed limiting is disabled: requests
 	// are checked and then answered 503, and nothing else need be given.
 	Port ratelimit.EdgePort
+	// LayeredPort decides requests with layers, by the same policies. Nil means
+	// that they are checked and then answered 503, as unsupported. Where Port is
+	// nil it is not asked.
+	LayeredPort ratelimit.LayeredPort
 	// Catalog holds the policies that Port decides by.
 	Catalog *ratelimit.Catalog
 	// Pseudonym is the key of the subjects' digests, the same as that of the
@@ -127,30 +131,36 @@ func (h *handler) evaluate(w http.ResponseWriter, r *http.Request) {
 		answer.BadRequest("The request's document has faults.", faults...).Write(w, r)
 		return
 	}
-	if asked.cost == 0 {
-		asked.cost = 1
-	}
-	if h.config.Port == nil {
+	switch {
+	case h.config.Port == nil:
 		h.disabled(w, r, asked)
-		return
+	case len(asked.layers) > 0:
+		h.evaluateLayers(w, r, asked)
+	default:
+		h.evaluateOne(w, r, asked)
 	}
+}
+
+func (h *handler) evaluateOne(w http.ResponseWriter, r *http.Request, asked document) {
 	policyID := h.config.DefaultPolicy
 	if asked.policyID != nil {
 		policyID = *asked.policyID
 	}
-	policy, known := h.config.Catalog.Current().Policy(policyID)
+	subject := asked.subject.Digest(h.config.Pseudonym)
+	policy, known := h.config.Catalog.Current().PolicyFor(policyID, subject)
 	if !known {
 		answer.NotFound("There is no such policy.").Write(w, r)
 		return
 	}
-	if faults := unprocessable(asked, policy.MaxCost(), "the policy's maximum"); len(faults) > 0 {
+	beyond := above("/cost", asked.cost, policy.MaxCost(), "the policy's maximum")
+	if faults := unprocessable(asked, beyond); len(faults) > 0 {
 		answer.Unprocessable("The request cannot be evaluated.", faults...).Write(w, r)
 		return
 	}
 	request, err := ratelimit.NewRequest(ratelimit.RequestSpec{
 		PolicyID: policyID,
-		Subject:  asked.subject.Digest(h.config.Pseudonym),
-		Cost:     asked.cost,
+		Subject:  subject,
+		Cost:     max(1, asked.cost),
 	})
 	if err != nil {
 		answer.BadRequest("The request cannot be evaluated.").Write(w, r)
@@ -159,7 +169,7 @@ func (h *handler) evaluate(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.deadline(asked))
 	defer cancel()
 	if decision, ok := h.failures.Decided(w, r, h.config.Port.Evaluate(ctx, request)); ok {
-		answer.Document(w, newEvaluated(decision))
+		answer.Document(w, newEvaluated(newDecision(decision)))
 	}
 }
 
@@ -170,30 +180,37 @@ func (h *handler) deadline(asked document) time.Duration {
 	return time.Duration(asked.deadlineMillis) * time.Millisecond
 }
 
-// disabled answers what can be said without policies: it names none, since the
-// one that was asked for may be any text.
+// disabled answers what can be said without policies: it names none, since those
+// that were asked for may be any text.
 func (h *handler) disabled(w http.ResponseWriter, r *http.Request, asked document) {
-	if faults := unprocessable(asked, ratelimit.MaxQuota, "the maximum of all policies"); len(faults) > 0 {
+	const most = "the maximum of all policies"
+	beyond := above("/cost", asked.cost, ratelimit.MaxQuota, most)
+	for i, layer := range asked.layers {
+		beyond = append(beyond, above(layerPointer(i, "cost"), layer.cost, ratelimit.MaxQuota, most)...)
+		beyond = append(beyond, above(layerPointer(i, "limit"), layer.limit, ratelimit.MaxQuota, most)...)
+	}
+	if faults := unprocessable(asked, beyond); len(faults) > 0 {
 		answer.Unprocessable("The request cannot be evaluated.", faults...).Write(w, r)
 		return
 	}
 	h.failures.Decided(w, r, ratelimit.Unavailable{Unavailable: failure.Unavailable{Category: Disabled}})
 }
 
-// unprocessable lists what is well-formed and cannot be done. The most that may
-// be spent is described as whose it is.
-func unprocessable(asked document, most int64, whose string) []answer.DocumentError {
-	var faults []answer.DocumentError
-	if asked.cost > most {
-		faults = append(faults, answer.DocumentError{
-			Pointer: "/cost",
-			Detail:  fmt.Sprintf("is above %s, %d", whose, most),
-		})
-	}
+// unprocessable lists what is well-formed and cannot be done: what is beyond a
+// policy, and what no policy can do.
+func unprocessable(asked document, beyond []answer.DocumentError) []answer.DocumentError {
 	if asked.hasEvaluationID {
-		faults = append(faults, answer.DocumentError{Pointer: "/evaluationId", Detail: "is not supported"})
+		return append(beyond, answer.DocumentError{Pointer: "/evaluationId", Detail: "is not supported"})
 	}
-	return faults
+	return beyond
+}
+
+// above lists a number that is more than most, which is described as what it is.
+func above(pointer string, number, most int64, what string) []answer.DocumentError {
+	if number <= most {
+		return nil
+	}
+	return []answer.DocumentError{{Pointer: pointer, Detail: fmt.Sprintf("is above %s, %d", what, most)}}
 }
 
 func unreadable(err error) answer.Problem {

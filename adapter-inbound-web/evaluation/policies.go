@@ -28,7 +28,7 @@ type policy struct {
 	Parameters   any   `json:"parameters"` // windowParameters or bucketParameters
 }
 
-// windowParameters are those of fixed windows and sliding counters.
+// windowParameters are those of fixed windows, sliding counters and sliding logs.
 type windowParameters struct {
 	Limit        int64 `json:"limit"`
 	WindowMillis int64 `json:"windowMillis"`
@@ -73,6 +73,8 @@ func parameters(given ratelimit.Parameters) any {
 	case ratelimit.FixedWindow:
 		return windowParameters{p.Limit, p.Window.Milliseconds()}
 	case ratelimit.SlidingCounter:
+		return windowParameters{p.Limit, p.Window.Milliseconds()}
+	case ratelimit.SlidingLog:
 		return windowParameters{p.Limit, p.Window.Milliseconds()}
 	case ratelimit.TokenBucket:
 		return bucketParameters{p.Capacity, p.RefillTokens, p.RefillInterval.Milliseconds()}

@@ -14,7 +14,9 @@
 // passed them on, meets the same [edge] that limits the public listener: its
 // routes, its subjects, its quotas. The answer is 204 where the edge would have
 // let it pass, and the edge's own answer otherwise. Both carry the rate-limit
-// header fields. Nothing of the request is passed on to anybody.
+// header fields. Nothing of the request is passed on to anybody. Where the edge has a
+// failure mode, it holds here too: a 204 in spite of a failure says so in
+// Weir-Degraded, which the proxy may show to its client.
 //
 // # Denials
 //

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 
 	"example.com/weir/adapter-inbound-web/answer"
@@ -19,14 +20,22 @@ const deniedStatus = "denied-status"
 
 // New returns a handler that decides as an edge of the same config does, or the
 // [ratelimit.Faults] of config. Quotas are shared with that edge as config says:
-// with a local limiter, only if the pseudonym key is given. The trusted proxies
-// are those of config.Subject; config.DeniedStatus does not matter.
+// with a local limiter, only if the pseudonym key is given; while layers are decided
+// locally, only if their fallback is given. The trusted proxies who may ask are those
+// of config.Subject; config.DeniedStatus does not matter.
 func New(config edge.Config) (http.Handler, error) {
 	asker := config.Subject
 	if asker == nil {
 		asker = new(subject.Extractor)
 	}
 	config.Subject = asker.TrustingPeers()
+	if config.Layers != nil {
+		layers, err := trustingPeers(*config.Layers)
+		if err != nil {
+			return nil, err
+		}
+		config.Layers = layers
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -39,6 +48,24 @@ func New(config edge.Config) (http.Handler, error) {
 		return nil, err
 	}
 	return &handler{asker: asker, tooMany: tooMany, forbidden: forbidden, logger: config.Logger}, nil
+}
+
+// trustingPeers is what layers are to a question about somebody else's request. The
+// fallback is one for both edges of a handler.
+func trustingPeers(layers edge.Layers) (*edge.Layers, error) {
+	layers.Levels = slices.Clone(layers.Levels)
+	for i := range layers.Levels {
+		if level := &layers.Levels[i]; level.Subject != nil { // nil is a fault that edge.New finds
+			level.Subject = level.Subject.TrustingPeers()
+		}
+	}
+	if layers.FailureMode == edge.LocalFallback && layers.Fallback == nil {
+		var err error
+		if layers.Fallback, err = edge.NewFallback(); err != nil {
+			return nil, err
+		}
+	}
+	return &layers, nil
 }
 
 // newLimited is the edge of config with nothing behind it.

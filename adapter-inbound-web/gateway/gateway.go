@@ -125,10 +125,13 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 // modify changes the answer of the application.
 func (g *Gateway) modify(response *http.Response) error {
 	ctx := response.Request.Context()
-	passageOf(ctx).prepare()
-	if _, decided := edge.DecisionFrom(ctx); decided {
+	p := passageOf(ctx)
+	p.prepare()
+	degraded := p.decided[answer.DegradedField] != nil
+	if _, decided := edge.DecisionFrom(ctx); decided || degraded {
 		removeRateLimitFields(response.Header)
 	}
+	delete(response.Header, answer.DegradedField)
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/gateway"
+	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 	"example.com/weir/shared-contract/ratelimittest"
@@ -102,6 +104,39 @@ func inFrontOf(t testing.TB, application http.HandlerFunc, change ...func(*gatew
 // limited puts an edge in front of next that lets everything pass.
 func limited(t testing.TB, next http.Handler, routes ...edge.Route) http.Handler {
 	t.Helper()
+	config := limitedConfig(t)
+	config.Routes = routes
+	return limitedBy(t, next, config)
+}
+
+// open puts an edge in front of next that lets what has the header X-Tenant pass
+// because it has no store.
+func open(t testing.TB, next http.Handler) http.Handler {
+	t.Helper()
+	tenant, err := subject.New(subject.Config{Source: "header:X-Tenant"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := limitedConfig(t)
+	config.Layers = &edge.Layers{
+		Port:        ratelimittest.LayeredAlwaysUnavailable(failure.Connection, 0),
+		Levels:      []edge.Level{{Name: "tenant", Policy: "standard", Subject: tenant}},
+		FailureMode: edge.FailOpen,
+	}
+	return limitedBy(t, next, config)
+}
+
+func limitedBy(t testing.TB, next http.Handler, config edge.Config) http.Handler {
+	t.Helper()
+	limit, err := edge.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit(next)
+}
+
+func limitedConfig(t testing.TB) edge.Config {
+	t.Helper()
 	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
 		ID: "standard", Revision: 1, MaxCost: 1, FailurePolicy: ratelimit.FailClosed,
 		Parameters: ratelimit.FixedWindow{Limit: 100, Window: time.Minute},
@@ -117,14 +152,10 @@ func limited(t testing.TB, next http.Handler, routes ...edge.Route) http.Handler
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit, err := edge.New(edge.Config{
+	return edge.Config{
 		Port: ratelimittest.AlwaysAllows(policy), Catalog: ratelimit.NewCatalog(snapshot),
-		Pseudonym: secret.SubjectKey(), DefaultPolicy: "standard", Routes: routes,
-	})
-	if err != nil {
-		t.Fatal(err)
+		Pseudonym: secret.SubjectKey(), DefaultPolicy: "standard",
 	}
-	return limit(next)
 }
 
 type response struct {

@@ -225,6 +225,40 @@ func TestGateway_RateLimitFields(t *testing.T) {
 	}
 }
 
+// Ensure that only the limiter says that an answer is degraded, and that the
+// application's rate-limit fields do not stand in for those that it cannot give.
+func TestGateway_DegradedField(t *testing.T) {
+	application := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Weir-Degraded") != "" {
+			t.Error("the application hears of it from the client")
+		}
+		if r.URL.Query().Has("hint") {
+			w.WriteHeader(http.StatusEarlyHints)
+		}
+		w.Header().Set("Weir-Degraded", "upstream")
+		w.Header().Set("RateLimit", "upstream")
+	}))
+	for name, test := range map[string]struct {
+		edge                func(http.Handler) http.Handler
+		degraded, rateLimit string
+	}{
+		"passes without a decision": {func(next http.Handler) http.Handler { return open(t, next) }, "fail-open", ""},
+		"decided":                   {func(next http.Handler) http.Handler { return limited(t, next) }, "", `"standard";r=99;t=60`},
+		"not limited":               {func(next http.Handler) http.Handler { return next }, "", "upstream"},
+	} {
+		front := serve(t, test.edge(newGateway(t, to(application.URL))))
+		for _, path := range []string{"/", "/?hint"} {
+			got := send(t, get(t, front.URL+path, "Weir-Degraded", "client", "X-Tenant", "acme"))
+			if degraded := strings.Join(got.Header["Weir-Degraded"], "|"); degraded != test.degraded {
+				t.Errorf("%s: %s is answered with %q, want %q", name, path, degraded, test.degraded)
+			}
+			if rateLimit := strings.Join(got.Header["Ratelimit"], "|"); rateLimit != test.rateLimit {
+				t.Errorf("%s: %s is answered with RateLimit %q, want %q", name, path, rateLimit, test.rateLimit)
+			}
+		}
+	}
+}
+
 // Ensure that the newest version of HTTP is spoken that the upstream knows.
 func TestGateway_ProtocolOfTheUpstream(t *testing.T) {
 	say := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })

@@ -17,6 +17,32 @@ func TestTakeAllocations(t *testing.T) {
 	}
 }
 
+// Ensure that several levels cost the memory of their answer, and nothing else.
+func TestLayersTakeAllocations(t *testing.T) {
+	layers := newLayers(t, 1)
+	charges := []locallimit.Charge{user("u", 500), tenant("t", 400)}
+	take(t, layers, charges...)
+	if got := testing.AllocsPerRun(1000, func() { layers.Take(charges) }); got > 1 {
+		t.Errorf("%v allocations, want one", got)
+	}
+}
+
+func BenchmarkLayersTake(b *testing.B) {
+	for levels := 1; levels <= 5; levels++ {
+		b.Run(strconv.Itoa(levels), func(b *testing.B) {
+			layers := newLayers(b, 1)
+			var charges []locallimit.Charge
+			for i := range levels {
+				charges = append(charges, of(strconv.Itoa(i), "k", locallimit.MaxLimit))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				layers.Take(charges)
+			}
+		})
+	}
+}
+
 func BenchmarkTake(b *testing.B) {
 	keys := make([]string, 1<<16)
 	for i := range keys {

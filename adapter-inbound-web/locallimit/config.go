@@ -60,6 +60,15 @@ func (f *Faults) addUnlessBetween(field string, value, least, most int) {
 	}
 }
 
+func (f *Faults) addUnlessWindow(window time.Duration) {
+	switch {
+	case window < MinWindow || window > MaxWindow:
+		f.addf("window", "is %v, must be %v to %v", window, MinWindow, MaxWindow)
+	case window%time.Millisecond != 0:
+		f.addf("window", "is %v, must be a whole number of milliseconds", window)
+	}
+}
+
 func (f *Faults) addf(field, format string, args ...any) {
 	*f = append(*f, FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 }
@@ -67,12 +76,7 @@ func (f *Faults) addf(field, format string, args ...any) {
 func (c Config) faults() Faults {
 	var faults Faults
 	faults.addUnlessBetween("limit", c.Limit, 1, MaxLimit)
-	switch {
-	case c.Window < MinWindow || c.Window > MaxWindow:
-		faults.addf("window", "is %v, must be %v to %v", c.Window, MinWindow, MaxWindow)
-	case c.Window%time.Millisecond != 0:
-		faults.addf("window", "is %v, must be a whole number of milliseconds", c.Window)
-	}
+	faults.addUnlessWindow(c.Window)
 	faults.addUnlessBetween("max-subjects", c.MaxSubjects, 1, MaxSubjects)
 	return faults
 }

@@ -1,9 +1,12 @@
-// Package locallimit is the limiter of a process that has no store: a sliding
-// window per subject, in memory. It is the compatibility path for installations
-// that have not enabled distributed limiting, and nothing falls back to it.
+// Package locallimit limits in a process that has no store, or whose store is
+// gone: with a sliding window per subject, in memory.
 //
-// [Limiter.Take] is what most callers need. [Limiter.Allow] is the older form of
-// the same question, over the same table.
+// A [Limiter] has one limit. It is the compatibility path for installations that
+// have not enabled distributed limiting. [Limiter.Take] is what most callers need;
+// [Limiter.Allow] is the older form of the same question, over the same table.
+//
+// [Layers] charges several limits at once, such as those of a user and of the
+// user's tenant, or none of them.
 //
 // # What it promises
 //
@@ -24,16 +27,21 @@
 //
 // # How much it remembers
 //
-// The table has room for a given number of subjects. There is no sweeper: each
-// new subject makes room by removing those whose windows have become empty,
-// which changes no decision. A subject that has spent is never forgotten. When
-// nobody can be removed, new subjects share one overflow window, with the limit
-// of a single subject. So a crowd of invented subjects neither exhausts the
-// memory, nor frees a subject that is exhausted, nor takes anything from those
-// who have a window already. Whoever gets a window later begins with what the
-// overflow window has admitted, for that may have been its own.
+// A table has room for a given number of subjects. A Limiter has one table, Layers
+// have one for each counter. There is no sweeper: each new subject makes room by
+// removing those whose windows have become empty, which changes no decision. A
+// subject that has spent is never forgotten. When nobody can be removed, new
+// subjects share one overflow window, with the limit of a single subject. So a
+// crowd of invented subjects neither exhausts the memory, nor frees a subject that
+// is exhausted, nor takes anything from those who have a window already. Whoever
+// gets a window later begins with what the overflow window has admitted, for that
+// may have been its own.
+//
+// The charges of one request are judged one by one. If several are of one counter
+// and find no room, they may together go beyond the overflow window's limit, once,
+// and none of their subjects beyond its own.
 //
 // Time is the process's monotonic clock; setting the system's clock has no
-// effect. A Limiter starts no goroutine and no timer. It is safe for concurrent
+// effect. Neither type starts a goroutine or a timer. Both are safe for concurrent
 // use.
 package locallimit

@@ -8,12 +8,10 @@ import (
 // Limiter decides for each subject by what it has spent. [New] makes one.
 type Limiter struct {
 	config Config
-	width  time.Duration // of a slot, rounded up
-	start  time.Time     // carries the monotonic clock
+	start  time.Time // carries the monotonic clock
 
-	mu       sync.Mutex
-	subjects *table
-	overflow window // of all subjects that found no room
+	mu      sync.Mutex
+	counter *counter
 }
 
 // New returns a limiter, or the [Faults] of config.
@@ -22,10 +20,9 @@ func New(config Config) (*Limiter, error) {
 		return nil, faults
 	}
 	return &Limiter{
-		config:   config,
-		width:    (config.Window + Slots - 1) / Slots,
-		start:    time.Now(),
-		subjects: newTable(config.MaxSubjects),
+		config:  config,
+		start:   time.Now(),
+		counter: newCounter(config.Window, config.MaxSubjects),
 	}, nil
 }
 
@@ -44,16 +41,10 @@ func (l *Limiter) Take(key string) Result {
 	defer l.mu.Unlock()
 	now := l.now()
 	own, allowed := l.take(key, l.config.Limit, now)
-	result := Result{
-		Allowed:   allowed,
-		Limit:     l.config.Limit,
-		Remaining: max(0, l.config.Limit-own.spent()),
-		Reset:     own.last() + l.config.Window - now,
-	}
 	if !allowed {
-		result.RetryAfter = own.lastBeyond(l.config.Limit-1) + l.config.Window - now
+		return l.counter.denied(own, 1, l.config.Limit, now)
 	}
-	return result
+	return l.counter.admitted(own, l.config.Limit, now)
 }
 
 // Allow spends one request of the subject that key identifies, if fewer than
@@ -71,30 +62,19 @@ func (l *Limiter) Allow(key string, limit int) (allowed bool, remaining int, err
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own, allowed := l.take(key, limit, l.now())
-	return allowed, max(0, limit-own.spent()), nil
+	return allowed, own.remaining(limit), nil
 }
 
 // now is read under the lock, so that no window sees time run backwards.
 func (l *Limiter) now() time.Duration { return time.Since(l.start) }
 
 // take admits one request of key at now unless limit is reached. It returns the
-// window that decided; after either answer that holds an admission.
-func (l *Limiter) take(key string, limit int, now time.Duration) (*window, bool) {
-	horizon := now - l.config.Window
-	known := l.subjects.find(key)
-	own := &l.overflow // some of what it admitted may have been this subject's
-	if known != nil {
-		own = &known.window
-	}
-	own.discard(horizon)
-	if own.spent() >= limit {
+// account that decided.
+func (l *Limiter) take(key string, limit int, now time.Duration) (account, bool) {
+	own := l.counter.find(key, now)
+	if !own.allows(1, limit) {
 		return own, false
 	}
-	if known != nil {
-		l.subjects.touch(known)
-	} else if l.subjects.reclaim(horizon); !l.subjects.full() {
-		own = &l.subjects.add(key, own.clone()).window
-	}
-	own.admit(now, l.width)
+	l.counter.charge(&own, 1, now)
 	return own, true
 }

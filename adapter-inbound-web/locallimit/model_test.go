@@ -2,6 +2,7 @@ package locallimit_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -16,52 +17,67 @@ import (
 type model struct {
 	limit  int
 	window time.Duration
-	log    map[string][]time.Duration
+	log    map[string][]admission
+}
+
+type admission struct {
+	at, leaves time.Duration // from leaves on it no longer counts
+	cost       int
 }
 
 func (m model) take(key string, now time.Duration) locallimit.Result {
-	result := locallimit.Result{Limit: m.limit, Allowed: m.counted(key, now) < m.limit}
+	result := m.judge(key, m.limit, 1, now)
 	if result.Allowed {
-		m.log[key] = append(m.log[key], now)
-	}
-	result.Remaining = m.limit - m.counted(key, now)
-	result.Reset = m.firstMoment(key, now, 0)
-	if !result.Allowed {
-		result.RetryAfter = m.firstMoment(key, now, m.limit-1)
+		m.spend(key, 1, now)
+		result.Remaining, result.Reset = m.limit-m.counted(key, now), m.firstMoment(key, now, 0)
 	}
 	return result
 }
 
-// counted is how many admissions count at the time.
+// judge says what becomes of a request that is not charged.
+func (m model) judge(key string, limit, cost int, now time.Duration) locallimit.Result {
+	result := locallimit.Result{
+		Allowed:   m.counted(key, now)+cost <= limit,
+		Limit:     limit,
+		Remaining: max(0, limit-m.counted(key, now)),
+		Reset:     m.firstMoment(key, now, 0),
+	}
+	if !result.Allowed {
+		result.RetryAfter = m.firstMoment(key, now, limit-cost)
+	}
+	return result
+}
+
+func (m model) spend(key string, cost int, now time.Duration) {
+	width := (m.window + locallimit.Slots - 1) / locallimit.Slots
+	for i, other := range m.log[key] {
+		if other.at/width == now/width {
+			m.log[key][i].leaves = now + m.window
+		}
+	}
+	m.log[key] = append(m.log[key], admission{at: now, leaves: now + m.window, cost: cost})
+}
+
+// counted is how much counts at the time.
 func (m model) counted(key string, at time.Duration) int {
 	n := 0
 	for _, admission := range m.log[key] {
-		if at < m.leaves(key, admission) {
-			n++
+		if at < admission.leaves {
+			n += admission.cost
 		}
 	}
 	return n
 }
 
-// leaves is when an admission no longer counts.
-func (m model) leaves(key string, admission time.Duration) time.Duration {
-	width := (m.window + locallimit.Slots - 1) / locallimit.Slots
-	leaves := admission
-	for _, other := range m.log[key] {
-		if other/width == admission/width {
-			leaves = max(leaves, other)
-		}
-	}
-	return leaves + m.window
-}
-
-// firstMoment is how long after now no more than keep admissions count.
+// firstMoment is how long after now no more than keep counts.
 func (m model) firstMoment(key string, now time.Duration, keep int) time.Duration {
-	first := time.Duration(-1)
+	if m.counted(key, now) <= keep {
+		return 0
+	}
+	first := time.Duration(math.MaxInt64)
 	for _, admission := range m.log[key] {
-		leaves := m.leaves(key, admission)
-		if leaves > now && m.counted(key, leaves) <= keep && (first < 0 || leaves < first) {
-			first = leaves
+		if admission.leaves > now && m.counted(key, admission.leaves) <= keep {
+			first = min(first, admission.leaves)
 		}
 	}
 	return first - now
@@ -102,7 +118,7 @@ func TestAgreesWithModel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, uint64(shape.limit)))
 				limiter := newLimiter(t, shape.limit, shape.window, 3)
-				m := model{shape.limit, shape.window, make(map[string][]time.Duration)}
+				m := model{shape.limit, shape.window, make(map[string][]admission)}
 				start := time.Now()
 				for i := range 400 {
 					time.Sleep(traffic(random, shape.window))

@@ -2,10 +2,10 @@ package locallimit
 
 import "time"
 
-// Result is the answer to one request.
+// Result is the answer to one request, or that of one of its levels.
 type Result struct {
 	Allowed bool
-	// Limit is that of the limiter.
+	// Limit is that of the limiter, or of the [Charge].
 	Limit int
 	// Remaining is what is left to spend now, 0 to Limit.
 	Remaining int
@@ -14,6 +14,6 @@ type Result struct {
 	// It is zero on an admission.
 	RetryAfter time.Duration
 	// Reset is the time until the subject has its whole limit again if it spends
-	// nothing.
+	// nothing: at most the window, and zero if nothing that it spent counts.
 	Reset time.Duration
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// table holds the windows of at most room subjects. Each has an admission.
+// table holds the windows of at most room subjects. Each had an admission, which
+// may have been discarded.
 //
 // An LRU cache would drop a window to make room for another; here that is
 // allowed only for a window that is empty, which is the caller's to know.
@@ -51,7 +52,7 @@ func (t *table) reclaim(horizon time.Duration) {
 			return
 		}
 		s := first.Value.(*subject)
-		if s.window.last() > horizon {
+		if !s.window.idle(horizon) {
 			return
 		}
 		t.order.Remove(first)
@@ -60,3 +61,9 @@ func (t *table) reclaim(horizon time.Duration) {
 }
 
 func (t *table) full() bool { return len(t.byKey) >= t.room }
+
+// idle reports whether nobody was admitted after horizon.
+func (t *table) idle(horizon time.Duration) bool {
+	last := t.order.Back()
+	return last == nil || last.Value.(*subject).window.idle(horizon)
+}

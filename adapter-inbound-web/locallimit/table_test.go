@@ -20,11 +20,11 @@ func TestTableIsBounded(t *testing.T) {
 	for i := range 1_000_000 {
 		binary.BigEndian.PutUint64(key, uint64(i))
 		limiter.Take(string(key))
-		if got := len(limiter.subjects.byKey); got > room {
+		if got := len(limiter.counter.subjects.byKey); got > room {
 			t.Fatalf("%d subjects in a table for %d", got, room)
 		}
 	}
-	if list, index := limiter.subjects.order.Len(), len(limiter.subjects.byKey); list != room || index != room {
+	if list, index := limiter.counter.subjects.order.Len(), len(limiter.counter.subjects.byKey); list != room || index != room {
 		t.Errorf("%d subjects listed and %d indexed, want %d", list, index, room)
 	}
 	binary.BigEndian.PutUint64(key, 0)
@@ -55,13 +55,13 @@ func TestTableShrinksAfterACrowd(t *testing.T) {
 		for i := range 100 {
 			take('n', i)
 		}
-		if got, want := len(limiter.subjects.byKey), room-100; got != want {
+		if got, want := len(limiter.counter.subjects.byKey), room-100; got != want {
 			t.Errorf("%d subjects remembered, want %d", got, want)
 		}
-		if limiter.subjects.find(string([]byte{'r', 0, 0, 0, 0})) == nil {
+		if limiter.counter.subjects.find(string([]byte{'r', 0, 0, 0, 0})) == nil {
 			t.Error("the regular was removed")
 		}
-		if len(limiter.overflow.slots) > 0 {
+		if len(limiter.counter.overflow.slots) > 0 {
 			t.Error("somebody found no room")
 		}
 	})
@@ -82,13 +82,13 @@ func TestWindowIsBounded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if limiter.width*Slots < window {
-					t.Errorf("%d slots of %v do not fill %v", Slots, limiter.width, window)
+				if limiter.counter.width*Slots < window {
+					t.Errorf("%d slots of %v do not fill %v", Slots, limiter.counter.width, window)
 				}
 				most := 0
 				for range 2_000 {
 					limiter.Take("subject")
-					slots := limiter.subjects.find("subject").window.slots
+					slots := limiter.counter.subjects.find("subject").window.slots
 					most = max(most, len(slots))
 					if cap(slots) > 128 {
 						t.Fatalf("room for %d slots", cap(slots))
@@ -110,7 +110,13 @@ func TestClockIsMonotonic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(limiter.start.String(), " m=") {
-		t.Errorf("%v has no monotonic reading", limiter.start)
+	layers, err := NewLayers(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, start := range []time.Time{limiter.start, layers.start} {
+		if !strings.Contains(start.String(), " m=") {
+			t.Errorf("%v has no monotonic reading", start)
+		}
 	}
 }

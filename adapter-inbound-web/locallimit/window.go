@@ -20,7 +20,7 @@ type window struct {
 // slot is what was admitted within one slot's time.
 type slot struct {
 	last  time.Duration // the latest admission
-	count int
+	count int           // what all of them cost
 }
 
 // discard forgets the slots whose last admission was at or before horizon.
@@ -34,7 +34,12 @@ func (w *window) discard(horizon time.Duration) {
 	}
 }
 
-// spent is how many admissions are remembered.
+// idle reports whether discard would leave nothing.
+func (w *window) idle(horizon time.Duration) bool {
+	return len(w.slots) == 0 || w.last() <= horizon
+}
+
+// spent is how much is remembered.
 func (w *window) spent() int {
 	spent := 0
 	for i := range w.slots {
@@ -43,15 +48,15 @@ func (w *window) spent() int {
 	return spent
 }
 
-// admit remembers one admission at now, which is no earlier than those before.
-// Slots are width long, the first beginning at the limiter's start.
-func (w *window) admit(now, width time.Duration) {
+// admit remembers an admission of cost at now, which is no earlier than those
+// before. Slots are width long, the first beginning at the limiter's start.
+func (w *window) admit(cost int, now, width time.Duration) {
 	if n := len(w.slots); n > 0 && w.slots[n-1].last/width == now/width {
 		w.slots[n-1].last = now
-		w.slots[n-1].count++
+		w.slots[n-1].count += cost
 		return
 	}
-	w.slots = append(w.slots, slot{last: now, count: 1})
+	w.slots = append(w.slots, slot{last: now, count: cost})
 }
 
 // last is the latest admission. There must be one.

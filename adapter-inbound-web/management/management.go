@@ -21,6 +21,9 @@ type Config struct {
 	// Authorize serves [forwardauth.Path] instead of Evaluation. Nil means that
 	// there is no such resource.
 	Authorize http.Handler
+	// Metrics serves GET and HEAD of /metrics. Nil means that there is no such
+	// resource.
+	Metrics http.Handler
 	// Checks are what must pass for the process to be ready. None means that it
 	// always is, until [Handler.Drain].
 	Checks []Check
@@ -51,6 +54,7 @@ type Handler struct {
 	token      token
 	evaluation http.Handler
 	authorize  http.Handler
+	metrics    http.Handler
 	readiness  *readiness
 }
 
@@ -61,20 +65,21 @@ func New(config Config) (*Handler, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	evaluation := config.Evaluation
-	if evaluation == nil {
-		evaluation = http.HandlerFunc(notFound)
-	}
-	authorize := config.Authorize
-	if authorize == nil {
-		authorize = http.HandlerFunc(notFound)
-	}
 	return &Handler{
 		token:      newToken(config.Token),
-		evaluation: evaluation,
-		authorize:  authorize,
+		evaluation: orNotFound(config.Evaluation),
+		authorize:  orNotFound(config.Authorize),
+		metrics:    orNotFound(config.Metrics),
 		readiness:  newReadiness(config.Checks, config.Logger),
 	}, nil
+}
+
+// orNotFound stands in for a handler that is nil.
+func orNotFound(handler http.Handler) http.Handler {
+	if handler == nil {
+		return http.HandlerFunc(notFound)
+	}
+	return handler
 }
 
 // Drain makes /readyz answer 503 from now on, so that whoever balances load
@@ -103,6 +108,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reading(h.live).ServeHTTP(w, r)
 	case path == "/readyz":
 		reading(h.ready).ServeHTTP(w, r)
+	case path == "/metrics":
+		reading(h.metrics.ServeHTTP).ServeHTTP(w, r)
 	case path == "/openapi.yaml":
 		reading(describe).ServeHTTP(w, r)
 	case path == forwardauth.Path:

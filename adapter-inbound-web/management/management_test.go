@@ -87,11 +87,11 @@ func TestHandlerRoutes(t *testing.T) {
 		{"description, PUT", "", "PUT", "/openapi.yaml", "", 405, "GET, HEAD"},
 		{"unknown", "", "GET", "/other", "", 404, ""},
 		{"root", "", "GET", "/", "", 404, ""},
-		{"no metrics yet", "", "GET", "/metrics", "", 404, ""},
+		{"no metrics", "", "GET", "/metrics", "", 404, ""},
 
 		{"alive needs no token", "secret", "GET", "/livez", "", 200, ""},
 		{"ready needs no token", "secret", "GET", "/readyz", "", 200, ""},
-		{"metrics need no token", "secret", "GET", "/metrics", "", 404, ""},
+		{"metrics that there are not need no token", "secret", "GET", "/metrics", "", 404, ""},
 		{"no token", "secret", "POST", "/v1/evaluations", "", 401, ""},
 		{"wrong token", "secret", "POST", "/v1/evaluations", "Secret", 401, ""},
 		{"beginning of the token", "secret", "POST", "/v1/evaluations", "secre", 401, ""},
@@ -139,6 +139,34 @@ func TestDescription(t *testing.T) {
 func TestHandlerWithoutEvaluation(t *testing.T) {
 	if w := ask(t, newHandler(t, management.Config{}), http.MethodPost, "/v1/evaluations", ""); w.Code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", w.Code)
+	}
+}
+
+// Ensure that metrics are read by whoever may reach the listener, token or not,
+// and by nothing but reading.
+func TestHandlerMetrics(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "counted 1") })
+	tests := []struct {
+		name, method, path string
+		status             int
+		allow, body        string
+	}{
+		{"read", "GET", "/metrics", 200, "", "counted 1"},
+		{"asked for", "HEAD", "/metrics", 200, "", "counted 1"}, // net/http drops the body
+		{"written", "POST", "/metrics", 405, "GET, HEAD", ""},
+		{"spelt otherwise", "GET", "/metrics/", 401, "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			handler := newHandler(t, management.Config{Token: "secret", Metrics: metrics})
+			w := ask(t, handler, test.method, test.path, "")
+			if w.Code != test.status || w.Header().Get("Allow") != test.allow {
+				t.Errorf("got %d, Allow: %q, want %d, %q", w.Code, w.Header().Get("Allow"), test.status, test.allow)
+			}
+			if test.body != "" && w.Body.String() != test.body {
+				t.Errorf("got %q, want %q", w.Body, test.body)
+			}
+		})
 	}
 }
 

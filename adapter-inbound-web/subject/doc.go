@@ -10,6 +10,9 @@
 //	who, err := extractor.Extract(request)
 //	if errors.Is(err, subject.ErrMissing) { // the client did not say who it is
 //
+// Where all requests count as one, as at a level of limits that everybody shares,
+// [Fixed] takes the place of a configured extractor.
+//
 // # Whose word counts
 //
 // Anybody can write any X-Forwarded-For header, so it is read only as far as

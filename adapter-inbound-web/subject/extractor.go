@@ -8,8 +8,8 @@ import (
 )
 
 // Extractor takes subjects from requests. It is immutable and safe for
-// concurrent use. [New] makes one; the zero Extractor takes the address of the
-// connection's peer.
+// concurrent use. [New] and [Fixed] make one; the zero Extractor takes the address
+// of the connection's peer.
 type Extractor struct {
 	proxies    trust
 	hops       chain
@@ -18,7 +18,13 @@ type Extractor struct {
 	reject     *MissingError // nil: the client's address stands in
 	// trustsPeers: every peer is a trusted proxy.
 	trustsPeers bool
+	// fixed is the subject of every request, unless it is nil.
+	fixed *pseudonym.Subject
 }
+
+// Fixed returns an extractor for which every request has one subject, such as a
+// level of limits that everybody shares.
+func Fixed(subject pseudonym.Subject) *Extractor { return &Extractor{fixed: &subject} }
 
 // ChosenByClients reports whether a client can choose its subject at will, and
 // so escape its limit: the source is a header that is believed from everybody,
@@ -31,6 +37,9 @@ func (e *Extractor) ChosenByClients() bool {
 // Extract returns the subject of r, and does not change r. The error is a
 // [*MissingError], or [ErrNoAddress].
 func (e *Extractor) Extract(r *http.Request) (pseudonym.Subject, error) {
+	if e.fixed != nil {
+		return *e.fixed, nil
+	}
 	if e.header == "" {
 		return e.clientIP(r)
 	}

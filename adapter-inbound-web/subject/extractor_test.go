@@ -624,3 +624,25 @@ func BenchmarkExtract(b *testing.B) {
 		})
 	}
 }
+
+// Ensure that a fixed subject is that of every request, for whoever asks, and that
+// not even nobody is mistaken for an address.
+func TestFixed(t *testing.T) {
+	everybody, err := pseudonym.ParseSubject("everybody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []pseudonym.Subject{everybody, {}} {
+		extractor := subject.Fixed(want)
+		for _, e := range []*subject.Extractor{extractor, extractor.TrustingPeers()} {
+			for _, peer := range []string{"192.0.2.1:80", "@"} {
+				if got, err := e.Extract(&http.Request{RemoteAddr: peer}); got != want || err != nil {
+					t.Errorf("%s is %v, %v, want %v", peer, got, err, want)
+				}
+			}
+		}
+		if extractor.ChosenByClients() {
+			t.Error("clients can choose it")
+		}
+	}
+}

@@ -78,8 +78,8 @@ func NewSnapshot(policies ...Policy) (*Snapshot, error) {
 	return s, nil
 }
 
-// WithOverrides is s with overrides, at most one for each policy and subject, or
-// their [Faults] with fields such as "overrides[2].limit".
+// WithOverrides is s with overrides instead of those it had, at most one for each
+// policy and subject, or their [Faults] with fields such as "overrides[2].limit".
 func (s *Snapshot) WithOverrides(overrides ...Override) (*Snapshot, error) {
 	next := &Snapshot{ordered: s.ordered, byID: s.byID, overrides: make(map[overridden]Policy, len(overrides))}
 	var faults Faults

@@ -48,18 +48,32 @@ type LevelDecision struct {
 // at all of them.
 func (d LayeredDecision) Allowed() bool {
 	for _, level := range d.Levels {
-		if !level.Decision.Allowed {
+		if !level.Allowed {
 			return false
 		}
 	}
 	return len(d.Levels) > 0
 }
 
+// Answers reports whether d has a decision for each level of request, in its order.
+// One that has not is a broken adapter's, and means nothing.
+func (d LayeredDecision) Answers(request LayeredRequest) bool {
+	if len(d.Levels) != request.Len() {
+		return false
+	}
+	for i, level := range request.Levels() {
+		if d.Levels[i].Level != level.Name {
+			return false
+		}
+	}
+	return true
+}
+
 // RefusedBy lists the names of the levels that refuse the request, in its order.
 func (d LayeredDecision) RefusedBy() []string {
 	var names []string
 	for _, level := range d.Levels {
-		if !level.Decision.Allowed {
+		if !level.Allowed {
 			names = append(names, level.Level)
 		}
 	}
@@ -73,7 +87,7 @@ func (d LayeredDecision) Remaining() int64 {
 	}
 	least := int64(math.MaxInt64)
 	for _, level := range d.Levels {
-		least = min(least, level.Decision.Remaining)
+		least = min(least, level.Remaining)
 	}
 	return least
 }
@@ -84,7 +98,9 @@ func (d LayeredDecision) Remaining() int64 {
 func (d LayeredDecision) RetryAfter() time.Duration {
 	var longest time.Duration
 	for _, level := range d.Levels {
-		longest = max(longest, level.Decision.RetryAfter)
+		if !level.Allowed {
+			longest = max(longest, level.RetryAfter)
+		}
 	}
 	return longest
 }

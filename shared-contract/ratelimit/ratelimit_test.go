@@ -47,6 +47,9 @@ func TestNewPolicy(t *testing.T) {
 	bucket := func(capacity, refill int64, interval time.Duration) ratelimit.PolicySpec {
 		return parameters(ratelimit.TokenBucket{Capacity: capacity, RefillTokens: refill, RefillInterval: interval})
 	}
+	log := func(limit int64, window time.Duration) ratelimit.PolicySpec {
+		return parameters(ratelimit.SlidingLog{Limit: limit, Window: window})
+	}
 	const scaled = 9_007_199_254
 	for name, test := range map[string]struct {
 		spec ratelimit.PolicySpec
@@ -90,6 +93,12 @@ func TestNewPolicy(t *testing.T) {
 		"counter, limit":          {counter(scaled+1, time.Minute), []string{"limit"}},
 		"counter, window":         {counter(1, (scaled+1)*time.Millisecond), []string{"window"}},
 		"counter, both zero":      {counter(0, 0), []string{"limit", "window"}},
+		"log, smallest":           {log(1, time.Millisecond), nil},
+		"log, largest":            {log(10_000, 3660*day), nil},
+		"log, limit":              {log(10_001, time.Minute), []string{"limit"}},
+		"log, window":             {log(1, 3660*day+time.Millisecond), []string{"window"}},
+		"log, in microseconds":    {log(1, 1500*time.Microsecond), []string{"window"}},
+		"log, both zero":          {log(0, 0), []string{"limit", "window"}},
 		"bucket, smallest":        {bucket(1, 1, time.Millisecond), nil},
 		"bucket, all zero":        {bucket(0, 0, 0), []string{"capacity", "refill-tokens", "refill-interval"}},
 		"bucket, slowest":         {bucket(1, 1, 3660*day), nil},
@@ -140,6 +149,7 @@ func TestQuotaAndSpan(t *testing.T) {
 	}{
 		"fixed window":            {ratelimit.FixedWindow{Limit: 7, Window: time.Minute}, 7, time.Minute},
 		"sliding counter":         {ratelimit.SlidingCounter{Limit: 7, Window: time.Minute}, 7, time.Minute},
+		"sliding log":             {ratelimit.SlidingLog{Limit: 7, Window: time.Minute}, 7, time.Minute},
 		"bucket":                  {ratelimit.TokenBucket{Capacity: 100, RefillTokens: 10, RefillInterval: time.Second}, 100, 10 * time.Second},
 		"bucket, rounded up":      {ratelimit.TokenBucket{Capacity: 10, RefillTokens: 3, RefillInterval: time.Second}, 10, 3_333_333_334},
 		"bucket, beyond duration": {ratelimit.TokenBucket{Capacity: math.MaxInt64, RefillTokens: 1, RefillInterval: time.Hour}, math.MaxInt64, math.MaxInt64},
@@ -166,49 +176,67 @@ func TestNewRequest(t *testing.T) {
 	}
 }
 
-// Ensure that a catalog swaps whole snapshots, each immutable.
-func TestCatalog(t *testing.T) {
-	policy := func(id string) ratelimit.Policy {
-		spec := valid()
-		spec.ID = id
-		p, err := ratelimit.NewPolicy(spec)
-		if err != nil {
-			t.Fatal(err)
+// Ensure what is certain, and which name each algorithm has.
+func TestAlgorithms(t *testing.T) {
+	for algorithm, test := range map[ratelimit.Algorithm]struct {
+		parameters ratelimit.Parameters
+		certainty  ratelimit.Certainty
+	}{
+		"fixed-window":    {ratelimit.FixedWindow{}, ratelimit.Certain},
+		"sliding-counter": {ratelimit.SlidingCounter{}, ratelimit.ApproximateAlgorithm},
+		"sliding-log":     {ratelimit.SlidingLog{}, ratelimit.Certain},
+		"token-bucket":    {ratelimit.TokenBucket{}, ratelimit.Certain},
+	} {
+		if got := test.parameters.Algorithm(); got != algorithm || test.parameters.Certainty() != test.certainty {
+			t.Errorf("%s is %s and %s, must be %s", algorithm, got, test.parameters.Certainty(), test.certainty)
 		}
-		return p
-	}
-	given := []ratelimit.Policy{policy("b"), policy("a")}
-	first, err := ratelimit.NewSnapshot(given...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	given[0] = policy("x")
-	first.Policies()[0] = policy("y")
-	if ids := ids(first); !slices.Equal(ids, []string{"a", "b"}) {
-		t.Errorf("snapshot holds %q", ids)
-	}
-	catalog := ratelimit.NewCatalog(first)
-	held := catalog.Current()
-	catalog.Replace(nil)
-	if _, known := catalog.Current().Policy("a"); known || len(catalog.Current().Policies()) != 0 {
-		t.Error("the empty snapshot knows a policy")
-	}
-	if _, known := held.Policy("a"); !known {
-		t.Error("a snapshot that is held lost a policy")
-	}
-	if _, err := ratelimit.NewSnapshot(policy("a"), policy("a")); err == nil {
-		t.Error("a policy was accepted twice")
-	}
-	if _, err := ratelimit.NewSnapshot(ratelimit.Policy{}); err == nil {
-		t.Error("the zero policy was accepted")
 	}
 }
 
-func ids(s *ratelimit.Snapshot) (ids []string) {
-	for _, policy := range s.Policies() {
-		ids = append(ids, policy.ID())
+// Ensure that another quota leaves all else of a policy as it is, except a maximum
+// cost that the quota does not bear, and that a quota which the algorithm does not
+// bear is refused.
+func TestWithQuota(t *testing.T) {
+	window, counter := ratelimit.FixedWindow{Limit: 100, Window: time.Minute}, ratelimit.SlidingCounter{Limit: 100, Window: time.Minute}
+	log := ratelimit.SlidingLog{Limit: 100, Window: time.Minute}
+	bucket := ratelimit.TokenBucket{Capacity: 100, RefillTokens: 7, RefillInterval: time.Second}
+	for name, test := range map[string]struct {
+		parameters ratelimit.Parameters
+		quota      int64
+		want       ratelimit.Parameters // nil if refused
+		maxCost    int64
+		fault      string
+	}{
+		"window raised":   {window, 999_999_999_999_999, ratelimit.FixedWindow{Limit: 999_999_999_999_999, Window: time.Minute}, 10, ""},
+		"counter lowered": {counter, 10, ratelimit.SlidingCounter{Limit: 10, Window: time.Minute}, 10, ""},
+		"log lowered":     {log, 9, ratelimit.SlidingLog{Limit: 9, Window: time.Minute}, 9, ""},
+		"bucket to one":   {bucket, 1, ratelimit.TokenBucket{Capacity: 1, RefillTokens: 7, RefillInterval: time.Second}, 1, ""},
+		"zero":            {window, 0, nil, 0, "limit"},
+		"negative":        {bucket, -5, nil, 0, "capacity"},
+		"log too large":   {log, 10_001, nil, 0, "limit"},
+		"bucket inexact":  {bucket, 1 << 53 / 1000 * 2, nil, 0, "capacity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := valid()
+			spec.Parameters = test.parameters
+			policy, err := ratelimit.NewPolicy(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed, err := policy.WithQuota(test.quota)
+			if test.want == nil {
+				if got := fields(t, err); len(got) == 0 || got[0] != test.fault || !changed.IsZero() {
+					t.Errorf("fields at fault are %q, must be of %s", got, test.fault)
+				}
+				return
+			}
+			spec.Parameters, spec.MaxCost = test.want, test.maxCost
+			want, wantErr := ratelimit.NewPolicy(spec)
+			if err != nil || wantErr != nil || changed != want {
+				t.Errorf("policy is %+v, must be %+v (%v, %v)", changed, want, err, wantErr)
+			}
+		})
 	}
-	return ids
 }
 
 func ExampleNewPolicy() {

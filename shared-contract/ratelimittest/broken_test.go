@@ -61,12 +61,12 @@ func brokenImplementations() []broken {
 		{"parallel calls share the quota", "counts within the process", flaw{port: countingInTheProcess}},
 		{"parallel calls share the quota", "denies what it meets on the way", storing(denyingOnContention)},
 
-		{"subjects are separate", "keeps the first half of a digest", flaw{port: keepingTheFirstHalf}},
-		{"subjects are separate", "keeps the second half of a digest", flaw{port: keepingTheSecondHalf}},
+		{"subjects are separate", "keeps the first half of a digest", keeping(onePerFirstHalf)},
+		{"subjects are separate", "keeps the second half of a digest", keeping(onePerSecondHalf)},
 
-		{"policies are separate", "one count per subject", keeping(subjectAndRevision)},
+		{"policies are separate", "one count per subject", keeping(onePerRevision)},
 
-		{"a new revision starts empty", "one count per policy ID", keeping(subjectAndPolicyID)},
+		{"a new revision starts empty", "one count per policy ID", keeping(onePerPolicyID)},
 		{"a new revision starts empty", "finds the state of another algorithm", storing(keepingTheAlgorithm)},
 
 		{"decisions are coherent", "no policy", deciding(func(d *ratelimit.Decision) { d.Policy = ratelimit.Policy{} })},
@@ -89,14 +89,18 @@ func brokenImplementations() []broken {
 
 		{"reset-after keeps its word", "half of the time", admitting(func(d *ratelimit.Decision) { shiftReset(d, -d.ResetAfter/2) })},
 
-		{"policies are those of the moment", "those of the start", storing(snapshotAtTheStart)},
+		{"policies are those of the moment", "those of the start", storing(policiesAsAtFirst)},
 		{"policies are those of the moment", "each revision as it was at first", storing(revisionsAsAtFirst)},
 		{"policies are those of the moment", "names the policy as it was at first", flaw{port: namingPoliciesAsAtFirst}},
 		{"policies are those of the moment", "keeps what was removed", flaw{port: keepingRemovedPolicies}},
 
-		{"an edit keeps what was spent", "an edit refills", keeping(subjectAndPolicy)},
+		{"an edit keeps what was spent", "an edit refills", keeping(onePerQuota)},
 		{"an edit keeps what was spent", "the limit is that of the first request", storing(limitOfTheFirstRequest)},
 		{"an edit keeps what was spent", "remaining falls below zero", stepping(remainingBelowZero)},
+
+		{"overrides hold", "the same for everybody", storing(withoutOverrides)},
+		{"overrides hold", "names the policy of everybody", flaw{port: namingPoliciesOfEverybody}},
+		{"overrides hold", "names the limit of everybody", flaw{port: namingLimitsOfEverybody}},
 
 		{"an unreachable store charges nothing", "takes it for a lost reply", when(unreachable, answers(AlwaysIndeterminate(failure.NoReply, 0)))},
 		{"an unreachable store charges nothing", "takes it for a bug", when(unreachable, answers(AlwaysUnavailable(failure.Unsupported, 0)))},

@@ -7,7 +7,7 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// Deadline is what [Run] leaves each call. A port under test is configured to
+// Deadline is what [Run] and [RunLayered] leave each call. A port under test is configured to
 // answer within it, and not to refuse it as too short.
 const Deadline = time.Second
 
@@ -40,6 +40,15 @@ type Harness interface {
 	Mend()
 }
 
+// LayeredHarness is what [RunLayered] needs: besides a Harness, the layered port.
+type LayeredHarness interface {
+	Harness
+
+	// NewLayeredPort opens a layered port as NewPort opens a port. What it charges
+	// is charged in the same store.
+	NewLayeredPort() ratelimit.LayeredPort
+}
+
 // Run holds an implementation of [ratelimit.EdgePort] against the promises of
 // the port, one subtest for each. newHarness is called for each of them; its
 // port takes its policies from the catalog, which holds all algorithms and is
@@ -56,11 +65,27 @@ type Harness interface {
 // of its own.
 func Run(t *testing.T, newHarness func(testing.TB, *ratelimit.Catalog) Harness) {
 	t.Helper()
-	for _, clause := range clauses() {
+	run(t, clauses(), func(t *testing.T, catalog *ratelimit.Catalog) *stage {
+		return newStage(t, newHarness(t, catalog), catalog)
+	})
+}
+
+// RunLayered holds an implementation of [ratelimit.LayeredPort] against the
+// promises of the port, in the way of [Run], which it does not replace: the ports
+// of newHarness are used to see what single evaluations make of the levels.
+func RunLayered(t *testing.T, newHarness func(testing.TB, *ratelimit.Catalog) LayeredHarness) {
+	t.Helper()
+	run(t, layeredClauses(), func(t *testing.T, catalog *ratelimit.Catalog) *stage {
+		return newLayeredStage(t, newHarness(t, catalog), catalog)
+	})
+}
+
+func run(t *testing.T, clauses []clause, newStage func(*testing.T, *ratelimit.Catalog) *stage) {
+	t.Helper()
+	for _, clause := range clauses {
 		t.Run(clause.name, func(t *testing.T) {
 			t.Log(clause.promise)
-			catalog := newCatalog()
-			clause.check(newStage(t, newHarness(t, catalog), catalog))
+			clause.check(newStage(t, newCatalog()))
 		})
 	}
 }

@@ -1,6 +1,9 @@
 package ratelimittest
 
-import "example.com/weir/shared-contract/ratelimit"
+import (
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
 
 const (
 	raised  = quota + 3
@@ -31,25 +34,61 @@ func policiesAreThoseOfTheMoment(s *stage) {
 }
 
 func anEditKeepsWhatWasSpent(s *stage) {
-	for i := range lasting(quota) {
+	for i, policy := range lasting(quota) {
 		for _, spent := range []int{1, quota - 1} {
 			for _, changed := range []int64{raised, lowered} {
-				s.wantKept(lasting(quota)[i], lasting(changed)[i], spent)
+				s.wantKept(policy, spent, "after the edit", func(_, _ pseudonym.Digest) {
+					s.enforce(lasting(changed)[i])
+				})
+				s.wantKept(policy, spent, "after the override", func(subject, another pseudonym.Digest) {
+					s.override(policy, changed, subject, another)
+				})
 			}
 		}
 	}
 }
 
-func (s *stage) wantKept(before, after ratelimit.Policy, spent int) {
+// wantKept changes what policy is to two subjects, one of whom has spent.
+func (s *stage) wantKept(policy ratelimit.Policy, spent int, when string, change func(subject, another pseudonym.Digest)) {
 	s.Helper()
-	s.enforce(before)
-	subject := s.newSubject()
+	s.enforce(policy)
+	subject, another := s.newSubject(), s.newSubject()
 	for range spent {
-		s.decide(before, subject, 1)
+		s.decide(policy, subject, 1)
 	}
-	s.enforce(after)
-	s.wantLeft(after, subject, max(0, s.whole(after)-spent), "after the edit")
-	if denial := s.decide(after, subject, 1); denial.Remaining < 0 {
-		s.Fatalf("policy %s: %d remain after the edit, must not be negative", after.ID(), denial.Remaining)
+	change(subject, another)
+	s.wantLeft(policy, subject, max(0, s.left(policy, another)-spent), when)
+	if denial := s.decide(policy, subject, 1); denial.Remaining < 0 {
+		s.Fatalf("policy %s: %d remain %s, must not be negative", policy.ID(), denial.Remaining, when)
+	}
+}
+
+func overridesHold(s *stage) {
+	for _, policy := range lasting(quota) {
+		whole := s.whole(policy)
+		usual := s.decide(policy, s.newSubject(), 1)
+		for _, units := range []int64{raised, lowered} {
+			subject, named := s.newSubject(), s.newSubject()
+			overridden := s.override(policy, units, subject, named)
+			s.wantLeft(overridden, subject, whole+int(units)-quota, "to a subject with an override")
+			s.wantLeft(policy, s.newSubject(), whole, "to a subject without an override")
+			s.wantNames(policy, usual, units, s.decide(policy, named, 1))
+		}
+	}
+}
+
+// wantNames compares a decision with the usual one, which may be wrong for other
+// reasons.
+func (s *stage) wantNames(policy ratelimit.Policy, usual ratelimit.Decision, units int64, decision ratelimit.Decision) {
+	s.Helper()
+	changed, err := policy.WithQuota(units)
+	if err != nil {
+		s.Fatalf("the suite made an invalid policy: %v", err)
+	}
+	if usual.Policy == policy && decision.Policy != changed {
+		s.Fatalf("policy %s: a decision names the policy with another quota than %d", policy.ID(), units)
+	}
+	if usual.Limit == policy.Quota() && decision.Limit != units {
+		s.Fatalf("policy %s: a decision names the limit %d, must be %d", policy.ID(), decision.Limit, units)
 	}
 }

@@ -2,6 +2,7 @@ package ratelimittest
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"example.com/weir/shared-contract/ratelimit"
@@ -62,41 +63,35 @@ func stopTheClock(d *ratelimit.Decision) {
 	}
 }
 
-func pointerTo(outcome ratelimit.Outcome) ratelimit.Outcome {
-	switch o := outcome.(type) {
-	case ratelimit.Evaluated:
-		return &o
+func pointerTo[O any](outcome O) O {
+	pointer := reflect.New(reflect.TypeOf(outcome))
+	pointer.Elem().Set(reflect.ValueOf(outcome))
+	return pointer.Interface().(O)
+}
+
+// blaming changes which policy a failure is about.
+func blaming[O any](outcome O, policyID string) O {
+	switch o := any(outcome).(type) {
 	case ratelimit.Unavailable:
-		return &o
+		o.PolicyID = policyID
+		return any(o).(O)
 	case ratelimit.Indeterminate:
-		return &o
+		o.PolicyID = policyID
+		return any(o).(O)
 	case ratelimit.Incompatible:
-		return &o
+		o.PolicyID = policyID
+		return any(o).(O)
 	default:
 		return outcome
 	}
 }
 
-func withoutPolicy(outcome ratelimit.Outcome) ratelimit.Outcome {
-	switch o := outcome.(type) {
-	case ratelimit.Evaluated:
-	case ratelimit.Unavailable:
-		o.PolicyID = ""
-		return o
-	case ratelimit.Indeterminate:
-		o.PolicyID = ""
-		return o
-	case ratelimit.Incompatible:
-		o.PolicyID = ""
-		return o
-	}
-	return outcome
-}
+func withoutPolicy[O any](outcome O) O { return blaming(outcome, "") }
 
-func withNegativeWait(outcome ratelimit.Outcome) ratelimit.Outcome {
-	if unavailable, ok := outcome.(ratelimit.Unavailable); ok {
+func withNegativeWait[O any](outcome O) O {
+	if unavailable, ok := any(outcome).(ratelimit.Unavailable); ok {
 		unavailable.RetryAfter = -time.Second
-		return unavailable
+		return any(unavailable).(O)
 	}
 	return outcome
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"example.com/weir/shared-contract/failure"
-	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -33,31 +32,6 @@ func countingInTheProcess(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.
 	})
 }
 
-func keepingTheFirstHalf(_ *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
-	return withSubjects(sound, func(subject pseudonym.Digest) (kept pseudonym.Digest) {
-		copy(kept[:len(kept)/2], subject[:])
-		return kept
-	})
-}
-
-func keepingTheSecondHalf(_ *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
-	return withSubjects(sound, func(subject pseudonym.Digest) (kept pseudonym.Digest) {
-		copy(kept[len(kept)/2:], subject[len(kept)/2:])
-		return kept
-	})
-}
-
-func withSubjects(sound ratelimit.EdgePort, kept func(pseudonym.Digest) pseudonym.Digest) ratelimit.EdgePort {
-	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-		if request.IsZero() {
-			return sound.Evaluate(ctx, request)
-		}
-		return sound.Evaluate(ctx, newRequest(ratelimit.RequestSpec{
-			PolicyID: request.PolicyID(), Subject: kept(request.Subject()), Cost: request.Cost(), EvaluationID: request.EvaluationID(),
-		}))
-	})
-}
-
 func newRequest(spec ratelimit.RequestSpec) ratelimit.Request {
 	request, err := ratelimit.NewRequest(spec)
 	if err != nil {
@@ -67,19 +41,35 @@ func newRequest(spec ratelimit.RequestSpec) ratelimit.Request {
 }
 
 func namingPoliciesAsAtFirst(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
-	first := h.catalog.Current()
-	return deciding(func(d *ratelimit.Decision) {
-		if policy, known := first.Policy(d.Policy.ID()); known && policy.Revision() == d.Policy.Revision() {
-			d.Policy = policy
-		}
-	}).port(h, sound)
+	return deciding(func(d *ratelimit.Decision) { d.Policy = h.asAtFirst(d.Policy) }).port(h, sound)
+}
+
+// asAtFirst is a policy as it was before it was edited.
+func (h *memoryHarness) asAtFirst(policy ratelimit.Policy) ratelimit.Policy {
+	if first, known := h.start.Policy(policy.ID()); known && h.edited() && first.Revision() == policy.Revision() {
+		return first
+	}
+	return policy
+}
+
+func namingPoliciesOfEverybody(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
+	return deciding(func(d *ratelimit.Decision) { d.Policy = h.ofEverybody(d.Policy) }).port(h, sound)
+}
+
+func namingLimitsOfEverybody(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
+	return deciding(func(d *ratelimit.Decision) { d.Limit = h.ofEverybody(d.Policy).Quota() }).port(h, sound)
+}
+
+// ofEverybody is a policy without overrides.
+func (h *memoryHarness) ofEverybody(policy ratelimit.Policy) ratelimit.Policy {
+	policy, _ = h.catalog.Current().Policy(policy.ID())
+	return policy
 }
 
 func keepingRemovedPolicies(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
-	first := h.catalog.Current()
 	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 		_, known := h.catalog.Current().Policy(request.PolicyID())
-		if removed, once := first.Policy(request.PolicyID()); once && !known {
+		if removed, once := h.start.Policy(request.PolicyID()); once && !known {
 			return AlwaysAllows(removed)(request)
 		}
 		return sound.Evaluate(ctx, request)
@@ -87,16 +77,16 @@ func keepingRemovedPolicies(h *memoryHarness, sound ratelimit.EdgePort) ratelimi
 }
 
 // sendingLater keeps what it sent in vain, and sends it with the next call.
-func sendingLater(inVain func(call) bool) flaw {
+func sendingLater(inVain func(situation) bool) flaw {
 	return flaw{port: func(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
 		var mu sync.Mutex
 		var kept []ratelimit.Request
 		return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-			c := call{h, sound, ctx, request}
+			c := newCall(ctx, h, sound, request)
 			mu.Lock()
-			if inVain(c) {
+			if inVain(c.situation) {
 				kept = append(kept, request)
-			} else if c.reachesTheWire() {
+			} else if c.refusal == nil {
 				for _, late := range kept {
 					h.store.Evaluate(ctx, late)
 				}
@@ -109,12 +99,12 @@ func sendingLater(inVain func(call) bool) flaw {
 }
 
 // givingUp is a circuit breaker that never closes again.
-func givingUp(inVain func(call) bool) flaw {
+func givingUp(inVain func(situation) bool) flaw {
 	const bearable = 10
 	return flaw{port: func(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
 		var failures atomic.Int64
 		return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-			if inVain(call{h, sound, ctx, request}) {
+			if inVain(newCall(ctx, h, sound, request).situation) {
 				failures.Add(1)
 			}
 			if failures.Load() > bearable {

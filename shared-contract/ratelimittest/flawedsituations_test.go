@@ -5,24 +5,38 @@ import (
 	"errors"
 	"time"
 
+	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
 // Flaws in a situation.
 
+// situation is what a call meets, whatever it asks.
+type situation struct {
+	harness *memoryHarness
+	ctx     context.Context
+	zero    bool // the request
+	refusal any  // what a sound port refuses it with; nil if it does not
+}
+
 // call is one evaluation by a port that would otherwise be sound.
 type call struct {
-	harness *memoryHarness
+	situation
+
 	sound   ratelimit.EdgePort
-	ctx     context.Context
 	request ratelimit.Request
 }
 
-func when(situation func(call) bool, response func(call) ratelimit.Outcome) flaw {
+func newCall(ctx context.Context, h *memoryHarness, sound ratelimit.EdgePort, request ratelimit.Request) call {
+	_, refusal := precondition(ctx, h.catalog.Current(), request)
+	return call{situation{h, ctx, request.IsZero(), refusal}, sound, request}
+}
+
+func when(in func(situation) bool, response func(call) ratelimit.Outcome) flaw {
 	return flaw{port: func(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort {
 		return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-			c := call{harness: h, sound: sound, ctx: ctx, request: request}
-			if !situation(c) {
+			c := newCall(ctx, h, sound, request)
+			if !in(c.situation) {
 				return sound.Evaluate(ctx, request)
 			}
 			return response(c)
@@ -30,27 +44,30 @@ func when(situation func(call) bool, response func(call) ratelimit.Outcome) flaw
 	}}
 }
 
-func zeroRequest(c call) bool { return c.request.IsZero() }
-func identified(c call) bool  { return c.request.EvaluationID() != "" }
-func tooDear(c call) bool     { return c.request.Cost() > maxCost }
-func tooLate(c call) bool     { return errors.Is(c.ctx.Err(), context.DeadlineExceeded) }
-func cancelled(c call) bool   { return errors.Is(c.ctx.Err(), context.Canceled) }
-func unreachable(c call) bool { return c.reachesTheWire() && c.harness.wire.Load() == wireCut }
-func silent(c call) bool      { return c.reachesTheWire() && c.harness.wire.Load() == wireMute }
+func zeroRequest(s situation) bool { return s.zero }
+func tooLate(s situation) bool     { return errors.Is(s.ctx.Err(), context.DeadlineExceeded) }
+func cancelled(s situation) bool   { return errors.Is(s.ctx.Err(), context.Canceled) }
+func unreachable(s situation) bool { return s.refusal == nil && s.harness.wire.Load() == wireCut }
+func silent(s situation) bool      { return s.refusal == nil && s.harness.wire.Load() == wireMute }
+func identified(s situation) bool  { return s.refusedAs(failure.Unsupported) }
 
-func withoutDeadline(c call) bool {
-	_, finite := c.ctx.Deadline()
+func tooDear(s situation) bool {
+	return s.refusedAs(failure.InvalidRequest) && !s.zero && !withoutDeadline(s)
+}
+
+func withoutDeadline(s situation) bool {
+	_, finite := s.ctx.Deadline()
 	return !finite
 }
 
-func underNoPolicy(c call) bool {
-	_, known := c.harness.catalog.Current().Policy(c.request.PolicyID())
-	return !known && !c.request.IsZero()
+func underNoPolicy(s situation) bool {
+	_, incompatible := s.refusal.(ratelimit.Incompatible)
+	return incompatible
 }
 
-func (c call) reachesTheWire() bool {
-	_, refusal := precondition(c.ctx, c.harness.catalog.Current(), c.request)
-	return refusal == nil
+func (s situation) refusedAs(category failure.Category) bool {
+	unavailable, ok := s.refusal.(ratelimit.Unavailable)
+	return ok && unavailable.Category == category
 }
 
 func answers(port ratelimit.EdgePort) func(call) ratelimit.Outcome {
@@ -98,7 +115,7 @@ func answersLate(c call) ratelimit.Outcome {
 func answersIfCancelled(outcome ratelimit.Outcome) func(call) ratelimit.Outcome {
 	return func(c call) ratelimit.Outcome {
 		sound := c.sound.Evaluate(c.ctx, c.request)
-		if cancelled(c) {
+		if cancelled(c.situation) {
 			return outcome
 		}
 		return sound

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/weir/shared-contract/failure"
-	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -17,9 +16,10 @@ func storing(store func(*memoryHarness) ratelimit.EdgePort) flaw { return flaw{s
 
 // openStore is Memory with the parts exposed that flaws replace.
 type openStore struct {
-	harness *memoryHarness
-	key     func(ratelimit.Policy, pseudonym.Digest) any
-	step    step
+	harness  *memoryHarness
+	policies func() *ratelimit.Snapshot
+	key      func(charge) any
+	step     step
 
 	mu     sync.Mutex
 	states map[any]State
@@ -33,23 +33,25 @@ func soundStep(_ any, policy ratelimit.Policy, state State, now, cost int64) (St
 }
 
 func newOpenStore(h *memoryHarness) *openStore {
-	return &openStore{harness: h, key: subjectPolicyIDAndRevision, step: soundStep, states: make(map[any]State)}
+	return &openStore{
+		harness: h, policies: h.catalog.Current, key: ownCounter, step: soundStep, states: make(map[any]State),
+	}
 }
 
 func (s *openStore) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-	policy, refusal := precondition(ctx, s.harness.catalog.Current(), request)
+	one, refusal := precondition(ctx, s.policies(), request)
 	if refusal != nil {
 		return refusal
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := s.key(policy, request.Subject())
-	state, verdict := s.step(key, policy, s.states[key], s.harness.time().UnixMilli(), request.Cost())
+	key := s.key(one)
+	state, verdict := s.step(key, one.policy, s.states[key], s.harness.time().UnixMilli(), one.cost)
 	s.states[key] = state
-	return outcomeOf(policy, verdict)
+	return outcomeOf(one.policy, verdict)
 }
 
-func keeping(key func(ratelimit.Policy, pseudonym.Digest) any) flaw {
+func keeping(key func(charge) any) flaw {
 	return storing(func(h *memoryHarness) ratelimit.EdgePort {
 		store := newOpenStore(h)
 		store.key = key
@@ -57,19 +59,33 @@ func keeping(key func(ratelimit.Policy, pseudonym.Digest) any) flaw {
 	})
 }
 
-func subjectPolicyIDAndRevision(p ratelimit.Policy, s pseudonym.Digest) any {
-	return memoryKey{p.ID(), p.Revision(), s}
-}
-func subjectAndPolicyID(p ratelimit.Policy, s pseudonym.Digest) any { return memoryKey{p.ID(), 0, s} }
-func subjectAndRevision(p ratelimit.Policy, s pseudonym.Digest) any {
-	return memoryKey{"", p.Revision(), s}
+func ownCounter(c charge) any { return c.counter }
+
+func onePerPolicyID(c charge) any {
+	c.revision = 0
+	return c.counter
 }
 
-func subjectAndPolicy(p ratelimit.Policy, s pseudonym.Digest) any {
-	return struct {
-		ratelimit.Policy
-		pseudonym.Digest
-	}{p, s}
+func onePerRevision(c charge) any {
+	c.counter.policy = ""
+	return c.counter
+}
+
+func onePerQuota(c charge) any {
+	c.cost = 0
+	return c
+}
+
+func onePerFirstHalf(c charge) any {
+	clear(c.subject[len(c.subject)/2:])
+	c.scope = c.subject
+	return c.counter
+}
+
+func onePerSecondHalf(c charge) any {
+	clear(c.subject[:len(c.subject)/2])
+	c.scope = c.subject
+	return c.counter
 }
 
 func stepping(step step) flaw {
@@ -138,18 +154,9 @@ func remainingBelowZero(_ any, policy ratelimit.Policy, state State, now, cost i
 
 // revisionsAsAtFirst compiles a policy once per revision.
 func revisionsAsAtFirst(h *memoryHarness) ratelimit.EdgePort {
-	type revision struct {
-		id     string
-		number int64
-	}
-	compiled := make(map[revision]ratelimit.Policy)
 	store := newOpenStore(h)
 	store.step = func(_ any, policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
-		of := revision{policy.ID(), policy.Revision()}
-		if _, known := compiled[of]; !known {
-			compiled[of] = policy
-		}
-		return Step(compiled[of], state, now, cost)
+		return Step(h.asAtFirst(policy), state, now, cost)
 	}
 	return store
 }
@@ -171,16 +178,16 @@ func limitOfTheFirstRequest(h *memoryHarness) ratelimit.EdgePort {
 func keepingTheAlgorithm(h *memoryHarness) ratelimit.EdgePort {
 	sound := newOpenStore(h)
 	var mu sync.Mutex
-	kept := make(map[memoryKey]ratelimit.Algorithm)
+	kept := make(map[any]ratelimit.Algorithm)
 	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-		policy, refusal := precondition(ctx, h.catalog.Current(), request)
+		one, refusal := precondition(ctx, h.catalog.Current(), request)
 		if refusal != nil {
 			return refusal
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		of := memoryKey{policy: policy.ID(), subject: request.Subject()}
-		algorithm := policy.Parameters().Algorithm()
+		of := onePerPolicyID(one)
+		algorithm := one.policy.Parameters().Algorithm()
 		if kept[of] == "" {
 			kept[of] = algorithm
 		}
@@ -191,9 +198,29 @@ func keepingTheAlgorithm(h *memoryHarness) ratelimit.EdgePort {
 	})
 }
 
-func snapshotAtTheStart(h *memoryHarness) ratelimit.EdgePort {
-	h.catalog = ratelimit.NewCatalog(h.catalog.Current())
-	return NewMemory(h.catalog, h.time)
+func policiesAsAtFirst(h *memoryHarness) ratelimit.EdgePort {
+	store := newOpenStore(h)
+	store.policies = h.policiesAtFirst
+	return store
+}
+
+// policiesAtFirst knows of overrides, but of no edit.
+func (h *memoryHarness) policiesAtFirst() *ratelimit.Snapshot {
+	if h.edited() {
+		return h.start
+	}
+	return h.catalog.Current()
+}
+
+func withoutOverrides(h *memoryHarness) ratelimit.EdgePort {
+	store := newOpenStore(h)
+	store.policies = h.policiesOfEverybody
+	return store
+}
+
+// policiesOfEverybody knows of no override.
+func (h *memoryHarness) policiesOfEverybody() *ratelimit.Snapshot {
+	return newSnapshot(h.catalog.Current().Policies()...)
 }
 
 // onTheWay is how long a request needs to a store and back.
@@ -203,20 +230,20 @@ const onTheWay = time.Millisecond
 func lookingThenCharging(h *memoryHarness) ratelimit.EdgePort {
 	store := newOpenStore(h)
 	return calls(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-		policy, refusal := precondition(ctx, h.catalog.Current(), request)
+		one, refusal := precondition(ctx, h.catalog.Current(), request)
 		if refusal != nil {
 			return refusal
 		}
-		key := store.key(policy, request.Subject())
+		key := store.key(one)
 		store.mu.Lock()
 		state := store.states[key]
 		store.mu.Unlock()
 		time.Sleep(onTheWay)
-		state, verdict := Step(policy, state, h.time().UnixMilli(), request.Cost())
+		state, verdict := Step(one.policy, state, h.time().UnixMilli(), one.cost)
 		store.mu.Lock()
 		store.states[key] = state
 		store.mu.Unlock()
-		return outcomeOf(policy, verdict)
+		return outcomeOf(one.policy, verdict)
 	})
 }
 

@@ -2,6 +2,7 @@ package ratelimittest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,9 +14,11 @@ import (
 // memoryHarness is a store in memory at the far end of a wire that can be cut.
 type memoryHarness struct {
 	catalog *ratelimit.Catalog
+	start   *ratelimit.Snapshot // what the catalog held at first
 	wire    atomic.Int32
 	flaw    flaw
 	store   ratelimit.EdgePort
+	layers  ratelimit.LayeredPort // the same store
 
 	mu  sync.Mutex
 	now time.Time
@@ -33,17 +36,30 @@ const (
 type flaw struct {
 	// store replaces the store that all ports share.
 	store func(*memoryHarness) ratelimit.EdgePort
+	// layers is the same store for several levels, if they make a difference.
+	layers func(*memoryHarness) ratelimit.LayeredPort
 	// port stands before a port that is sound, in each process.
 	port func(h *memoryHarness, sound ratelimit.EdgePort) ratelimit.EdgePort
+	// layeredPort does so before a layered port.
+	layeredPort func(h *memoryHarness, sound ratelimit.LayeredPort) ratelimit.LayeredPort
 }
 
 func newMemoryHarness(catalog *ratelimit.Catalog, flaw flaw) *memoryHarness {
-	h := &memoryHarness{catalog: catalog, flaw: flaw, now: time.Unix(1_800_000_000, 0)}
-	h.store = NewMemory(catalog, h.time)
+	h := &memoryHarness{catalog: catalog, start: catalog.Current(), flaw: flaw, now: time.Unix(1_800_000_000, 0)}
+	memory := NewMemory(catalog, h.time)
+	h.store, h.layers = memory, memory
 	if flaw.store != nil {
 		h.store = flaw.store(h)
 	}
+	if flaw.layers != nil {
+		h.layers = flaw.layers(h)
+	}
 	return h
+}
+
+// edited reports whether the policies, overrides aside, are others than at first.
+func (h *memoryHarness) edited() bool {
+	return !slices.Equal(h.catalog.Current().Policies(), h.start.Policies())
 }
 
 func (h *memoryHarness) time() time.Time {
@@ -64,6 +80,14 @@ func (h *memoryHarness) NewPort() ratelimit.EdgePort {
 		return sound
 	}
 	return h.flaw.port(h, sound)
+}
+
+func (h *memoryHarness) NewLayeredPort() ratelimit.LayeredPort {
+	sound := layeredCalls(h.evaluateLayersRemotely)
+	if h.flaw.layeredPort == nil {
+		return sound
+	}
+	return h.flaw.layeredPort(h, sound)
 }
 
 func (h *memoryHarness) Disconnect()  { h.wire.Store(wireCut) }
@@ -87,6 +111,20 @@ func (h *memoryHarness) evaluateRemotely(ctx context.Context, request ratelimit.
 	return h.store.Evaluate(ctx, request)
 }
 
+func (h *memoryHarness) evaluateLayersRemotely(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+	switch _, refusal := layeredPrecondition(ctx, h.catalog.Current(), request); {
+	case refusal != nil:
+		return refusal
+	case h.wire.Load() == wireCut:
+		return LayeredAlwaysUnavailable(failure.Connection, time.Second)(request)
+	case h.wire.Load() == wireMute:
+		h.layers.EvaluateLayers(ctx, request)
+		awaitReply(ctx)
+		return LayeredAlwaysIndeterminate(failure.NoReply, time.Second)(request)
+	}
+	return h.layers.EvaluateLayers(ctx, request)
+}
+
 // awaitReply waits for a reply that does not come.
 func awaitReply(ctx context.Context) {
 	select {
@@ -99,5 +137,12 @@ func awaitReply(ctx context.Context) {
 type calls func(context.Context, ratelimit.Request) ratelimit.Outcome
 
 func (c calls) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	return c(ctx, request)
+}
+
+// layeredCalls is a LayeredPort that is a function.
+type layeredCalls func(context.Context, ratelimit.LayeredRequest) ratelimit.LayeredOutcome
+
+func (c layeredCalls) EvaluateLayers(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
 	return c(ctx, request)
 }

@@ -17,7 +17,11 @@ func anUnreachableStoreChargesNothing(s *stage) {
 
 func aLostReplyLeavesDoubt(s *stage) {
 	s.loseReplies()
-	outcome := s.evaluate(s.request(fixedWindow(), s.newSubject(), 1))
+	s.wantNoReply(s.evaluate(s.request(fixedWindow(), s.newSubject(), 1)))
+}
+
+func (s *stage) wantNoReply(outcome any) {
+	s.Helper()
 	if indeterminate, ok := outcome.(ratelimit.Indeterminate); !ok || indeterminate.Category != failure.NoReply {
 		s.Fatalf("the outcome is %s, must be Indeterminate(%s)", describe(outcome), failure.NoReply)
 	}
@@ -46,12 +50,18 @@ func answersByTheDeadline(s *stage) {
 	s.wantPunctual("a silent store")
 }
 
-// wantPunctual makes a few calls at one time.
+// aFew calls are made at one time.
+const aFew = 4
+
 func (s *stage) wantPunctual(situation string) {
 	s.Helper()
-	const calls = 4
 	request := s.request(fixedWindow(), s.newSubject(), 1)
-	for _, answer := range s.callAtOnce([]ratelimit.EdgePort{s.port}, calls, request) {
+	wantPunctual(s, situation, s.callAtOnce([]ratelimit.EdgePort{s.port}, aFew, request))
+}
+
+func wantPunctual[O any](s *stage, situation string, answers []answer[O]) {
+	s.Helper()
+	for _, answer := range answers {
 		if answer.took > Deadline+lateness {
 			s.Fatalf("%s: the answer came after %v, the deadline is %v", situation, answer.took, Deadline)
 		}

@@ -33,6 +33,7 @@ func lasting(units int64) []ratelimit.Policy {
 	return []ratelimit.Policy{
 		newPolicy("lasting-fixed-window", 1, ratelimit.FixedWindow{Limit: units, Window: long}),
 		newPolicy("lasting-sliding-counter", 1, ratelimit.SlidingCounter{Limit: units, Window: long}),
+		newPolicy("lasting-sliding-log", 1, ratelimit.SlidingLog{Limit: units, Window: long}),
 		newPolicy("lasting-token-bucket", 1, ratelimit.TokenBucket{Capacity: units, RefillTokens: 1, RefillInterval: long}),
 	}
 }
@@ -42,6 +43,7 @@ func brief() []ratelimit.Policy {
 	return []ratelimit.Policy{
 		newPolicy("brief-fixed-window", 1, ratelimit.FixedWindow{Limit: quota, Window: short}),
 		newPolicy("brief-sliding-counter", 1, ratelimit.SlidingCounter{Limit: quota, Window: short}),
+		newPolicy("brief-sliding-log", 1, ratelimit.SlidingLog{Limit: quota, Window: short}),
 		newPolicy("brief-token-bucket", 1, ratelimit.TokenBucket{Capacity: quota, RefillTokens: 1, RefillInterval: shortRefill}),
 	}
 }

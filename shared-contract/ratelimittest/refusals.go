@@ -42,10 +42,7 @@ func refusesAnEvaluationID(s *stage) {
 }
 
 func refusesAnUnknownPolicy(s *stage) {
-	outcome := s.evaluate(s.request(unknown(), s.newSubject(), 1))
-	if incompatible, ok := outcome.(ratelimit.Incompatible); !ok || incompatible.Category != failure.UnknownPolicy {
-		s.Fatalf("the outcome is %s, must be Incompatible(%s)", describe(outcome), failure.UnknownPolicy)
-	}
+	s.wantUnknownPolicy(s.evaluate(s.request(unknown(), s.newSubject(), 1)))
 }
 
 func failuresNameThePolicy(s *stage) {
@@ -69,31 +66,42 @@ func (s *stage) wantRefusal(ctx context.Context, cost int64, category failure.Ca
 	s.wantLeft(policy, subject, s.whole(policy), "after the refusal")
 }
 
-func (s *stage) wantUnavailable(outcome ratelimit.Outcome, category failure.Category) {
+func (s *stage) wantUnavailable(outcome any, category failure.Category) {
 	s.Helper()
 	if unavailable, ok := outcome.(ratelimit.Unavailable); !ok || unavailable.Category != category {
 		s.Fatalf("the outcome is %s, must be Unavailable(%s)", describe(outcome), category)
 	}
 }
 
+func (s *stage) wantUnknownPolicy(outcome any) {
+	s.Helper()
+	if incompatible, ok := outcome.(ratelimit.Incompatible); !ok || incompatible.Category != failure.UnknownPolicy {
+		s.Fatalf("the outcome is %s, must be Incompatible(%s)", describe(outcome), failure.UnknownPolicy)
+	}
+}
+
 // wantNamed makes a call that fails in one way or another.
 func (s *stage) wantNamed(policy ratelimit.Policy, cost int64) {
 	s.Helper()
-	outcome := s.evaluate(s.request(policy, s.newSubject(), cost))
+	s.wantAbout(s.evaluate(s.request(policy, s.newSubject(), cost)), policy.ID())
+}
+
+func (s *stage) wantAbout(outcome any, policyID string) {
+	s.Helper()
 	var id string
 	var retryAfter time.Duration
 	switch o := outcome.(type) {
-	case ratelimit.Evaluated:
-		return // not a failure, which another clause minds
 	case ratelimit.Unavailable:
 		id, retryAfter = o.PolicyID, o.RetryAfter
 	case ratelimit.Indeterminate:
 		id, retryAfter = o.PolicyID, o.RetryAfter
 	case ratelimit.Incompatible:
 		id, retryAfter = o.PolicyID, o.RetryAfter
+	default:
+		return // not a failure, which another clause minds
 	}
-	if id != policy.ID() {
-		s.Fatalf("%s is about policy %q, must be about %q", describe(outcome), id, policy.ID())
+	if id != policyID {
+		s.Fatalf("%s is about policy %q, must be about %q", describe(outcome), id, policyID)
 	}
 	if retryAfter < 0 {
 		s.Fatalf("%s says to wait %v, must not be negative", describe(outcome), retryAfter)

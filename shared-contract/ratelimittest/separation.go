@@ -1,17 +1,25 @@
 package ratelimittest
 
-import "example.com/weir/shared-contract/ratelimit"
+import (
+	"example.com/weir/shared-contract/pseudonym"
+	"example.com/weir/shared-contract/ratelimit"
+)
 
 func subjectsAreSeparate(s *stage) {
 	policy := fixedWindow()
 	subject := s.newSubject()
-	likeAtFirst, likeAtLast := subject, subject
-	likeAtFirst[len(subject)-1]++
-	likeAtLast[0]++
-
 	whole := s.left(policy, subject)
-	s.wantLeft(policy, likeAtFirst, whole, "to a subject that differs in the last byte")
-	s.wantLeft(policy, likeAtLast, whole, "to a subject that differs in the first byte")
+	atFirst, atLast := alike(subject)
+	s.wantLeft(policy, atLast, whole, "to a subject that differs in the last byte")
+	s.wantLeft(policy, atFirst, whole, "to a subject that differs in the first byte")
+}
+
+// alike are digests that differ from one in its first and in its last byte.
+func alike(digest pseudonym.Digest) (atFirst, atLast pseudonym.Digest) {
+	atFirst, atLast = digest, digest
+	atFirst[0]++
+	atLast[len(digest)-1]++
+	return atFirst, atLast
 }
 
 func policiesAreSeparate(s *stage) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"reflect"
 	"time"
 
 	"example.com/weir/shared-contract/pseudonym"
@@ -34,10 +35,20 @@ type stage struct {
 	harness Harness
 	catalog *ratelimit.Catalog
 	port    ratelimit.EdgePort
+
+	// Of a layered port; nil on the stage of an edge port.
+	layered LayeredHarness
+	layers  ratelimit.LayeredPort
 }
 
 func newStage(examiner examiner, harness Harness, catalog *ratelimit.Catalog) *stage {
 	return &stage{examiner: examiner, harness: harness, catalog: catalog, port: harness.NewPort()}
+}
+
+func newLayeredStage(examiner examiner, harness LayeredHarness, catalog *ratelimit.Catalog) *stage {
+	s := newStage(examiner, harness, catalog)
+	s.layered, s.layers = harness, harness.NewLayeredPort()
+	return s
 }
 
 // enforce puts policies in force instead of those of the same IDs.
@@ -52,6 +63,26 @@ func (s *stage) enforce(policies ...ratelimit.Policy) {
 		all = append(all, policy)
 	}
 	s.catalog.Replace(newSnapshot(all...))
+}
+
+// override gives subjects another quota under policy, and nobody else. It returns
+// what the policy is to them.
+func (s *stage) override(policy ratelimit.Policy, units int64, subjects ...pseudonym.Digest) ratelimit.Policy {
+	s.Helper()
+	var overrides []ratelimit.Override
+	for _, subject := range subjects {
+		overrides = append(overrides, ratelimit.Override{PolicyID: policy.ID(), Subject: subject, Limit: units})
+	}
+	changed, err := policy.WithQuota(units)
+	if err != nil {
+		s.Fatalf("the suite made an invalid override: %v", err)
+	}
+	snapshot, err := s.catalog.Current().WithOverrides(overrides...)
+	if err != nil {
+		s.Fatalf("the suite made an invalid override: %v", err)
+	}
+	s.catalog.Replace(snapshot)
+	return changed
 }
 
 // newSubject is one that nobody has seen.
@@ -79,18 +110,23 @@ func withDeadline() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), Deadline)
 }
 
-// call evaluates, and does not wait for ever.
-func (s *stage) call(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+// patiently asks, and does not wait for ever.
+func patiently[O any](s *stage, ask func() O) O {
 	s.Helper()
-	answer := make(chan ratelimit.Outcome, 1)
-	go func() { answer <- s.port.Evaluate(ctx, request) }()
+	answer := make(chan O, 1)
+	go func() { answer <- ask() }()
 	select {
 	case outcome := <-answer:
 		return outcome
 	case <-time.After(patience):
 		s.Fatalf("no answer after %v", patience)
-		return nil
+		panic("unreachable")
 	}
+}
+
+func (s *stage) call(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+	s.Helper()
+	return patiently(s, func() ratelimit.Outcome { return s.port.Evaluate(ctx, request) })
 }
 
 // evaluate is call with a deadline. A pointer to an outcome passes for the
@@ -160,28 +196,28 @@ func (s *stage) exhaust(policy ratelimit.Policy, subject pseudonym.Digest) ratel
 }
 
 // answer is an outcome and when it came.
-type answer struct {
-	outcome ratelimit.Outcome
+type answer[O any] struct {
+	outcome O
 	took    time.Duration
 }
 
-// callAtOnce calls ports in turn, all at one time, and waits for every answer.
-func (s *stage) callAtOnce(ports []ratelimit.EdgePort, times int, request ratelimit.Request) []answer {
+// atOnce asks many times, all at one time, and waits for every answer.
+func atOnce[O any](s *stage, times int, ask func(ctx context.Context, i int) O) []answer[O] {
 	s.Helper()
 	start := make(chan struct{})
-	answers := make(chan answer, times)
+	answers := make(chan answer[O], times)
 	for i := range times {
 		go func() {
 			<-start
 			ctx, cancel := withDeadline()
 			defer cancel()
 			called := time.Now()
-			outcome := pointedAt(ports[i%len(ports)].Evaluate(ctx, request))
-			answers <- answer{outcome, time.Since(called)}
+			outcome := pointedAt(ask(ctx, i))
+			answers <- answer[O]{outcome, time.Since(called)}
 		}()
 	}
 	close(start)
-	var all []answer
+	var all []answer[O]
 	late := time.After(patience)
 	for len(all) < times {
 		select {
@@ -194,10 +230,33 @@ func (s *stage) callAtOnce(ports []ratelimit.EdgePort, times int, request rateli
 	return all
 }
 
+// callAtOnce calls ports in turn, all at one time.
+func (s *stage) callAtOnce(ports []ratelimit.EdgePort, times int, request ratelimit.Request) []answer[ratelimit.Outcome] {
+	s.Helper()
+	return atOnce(s, times, func(ctx context.Context, i int) ratelimit.Outcome {
+		return ports[i%len(ports)].Evaluate(ctx, request)
+	})
+}
+
+// probe asks the port that is examined whether it decides.
+func (s *stage) probe() (outcome any, decided bool) {
+	s.Helper()
+	if s.layers != nil {
+		outcome = s.evaluateLayers(s.newHierarchy(fixedWindow()))
+		_, decided = outcome.(ratelimit.LayeredEvaluated)
+		return outcome, decided
+	}
+	outcome = s.evaluate(s.request(fixedWindow(), s.newSubject(), 1))
+	_, decided = outcome.(ratelimit.Evaluated)
+	return outcome, decided
+}
+
 // connect sees to it that the next call finds a connection.
 func (s *stage) connect() {
 	s.Helper()
-	s.decide(fixedWindow(), s.newSubject(), 1)
+	if outcome, decided := s.probe(); !decided {
+		s.Fatalf("the outcome is %s, must be a decision", describe(outcome))
+	}
 }
 
 func (s *stage) disconnect() {
@@ -216,10 +275,9 @@ func (s *stage) loseReplies() {
 func (s *stage) mend() {
 	s.Helper()
 	s.harness.Mend()
-	probe := s.request(fixedWindow(), s.newSubject(), 1)
 	for deadline := time.Now().Add(recovery); ; {
-		outcome := s.evaluate(probe)
-		if _, decided := outcome.(ratelimit.Evaluated); decided {
+		outcome, decided := s.probe()
+		if decided {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -234,29 +292,29 @@ func moment(decision ratelimit.Decision) time.Time {
 	return decision.ResetAt.Add(-decision.ResetAfter)
 }
 
-func pointedAt(outcome ratelimit.Outcome) ratelimit.Outcome {
-	switch o := outcome.(type) {
-	case *ratelimit.Evaluated:
-		return *o
-	case *ratelimit.Unavailable:
-		return *o
-	case *ratelimit.Indeterminate:
-		return *o
-	case *ratelimit.Incompatible:
-		return *o
-	default:
-		return outcome
+// pointedAt is an outcome itself where there is a pointer to it.
+func pointedAt[O any](outcome O) O {
+	if pointer := reflect.ValueOf(outcome); pointer.Kind() == reflect.Pointer && !pointer.IsNil() {
+		if value, ok := pointer.Elem().Interface().(O); ok {
+			return value
+		}
 	}
+	return outcome
 }
 
 // describe names an outcome in a few words.
-func describe(outcome ratelimit.Outcome) string {
+func describe(outcome any) string {
 	switch o := outcome.(type) {
 	case ratelimit.Evaluated:
 		if o.Decision.Allowed {
 			return "allowed"
 		}
 		return "denied"
+	case ratelimit.LayeredEvaluated:
+		if o.Decision.Allowed() {
+			return "allowed"
+		}
+		return fmt.Sprintf("denied by %q", o.Decision.RefusedBy())
 	case ratelimit.Unavailable:
 		return fmt.Sprintf("Unavailable(%s)", o.Category)
 	case ratelimit.Indeterminate:

@@ -1,13 +1,14 @@
 package ratelimittest
 
 import (
-	"fmt"
+	"slices"
 
 	"example.com/weir/shared-contract/ratelimit"
 )
 
 // State is what is remembered of one subject under one policy. Which counts
 // matter depends on the algorithm; the zero State is that of a new subject.
+// States are never changed, so that copies of one may share its log.
 type State struct {
 	// Seen is false for a new subject.
 	Seen bool
@@ -20,6 +21,21 @@ type State struct {
 	// Debt is what a token bucket lacks from full at LastObserved, in units of
 	// 1/interval token, where interval is in ms and reduced against the refill.
 	Debt int64
+	// Log holds the admissions that a sliding log counts, the oldest first, and
+	// those that it has counted until the last one.
+	Log []Spent
+}
+
+// Spent is one admission: when, in ms since the epoch, and how many units.
+type Spent struct {
+	At, Units int64
+}
+
+// Equal reports whether s and other remember the same.
+func (s State) Equal(other State) bool {
+	return s.Seen == other.Seen && s.LastObserved == other.LastObserved &&
+		s.Current == other.Current && s.Previous == other.Previous &&
+		s.Debt == other.Debt && slices.Equal(s.Log, other.Log)
 }
 
 // Verdict is what one step comes to. All times are in ms.
@@ -41,119 +57,62 @@ type Verdict struct {
 // cost is 1 to the policy's maximum. It panics on parameters that it does not
 // know.
 func Step(policy ratelimit.Policy, state State, now, cost int64) (State, Verdict) {
+	states, verdicts := StepLayers(now, Layer{Policy: policy, State: state, Cost: cost})
+	return states[0], verdicts[0]
+}
+
+// Layer is one level of [StepLayers]: its effective policy, its state, and a cost
+// of 1 to the policy's maximum.
+type Layer struct {
+	Policy ratelimit.Policy
+	State  State
+	Cost   int64
+}
+
+// StepLayers is the model of several levels, which it evaluates as [Step] does
+// one. It returns their states afterwards, which are the given ones unless every
+// verdict is an admission, and each level's own verdict. If a level admits what
+// another does not, it tells what is left and when it resets as if nothing had
+// been asked.
+func StepLayers(now int64, layers ...Layer) ([]State, []Verdict) {
+	states, verdicts := make([]State, len(layers)), make([]Verdict, len(layers))
+	charged := make([]standing, len(layers))
+	every := true
+	for i, layer := range layers {
+		states[i] = layer.State
+		charged[i], verdicts[i] = layer.look(now)
+		every = every && verdicts[i].Allowed
+	}
+	if !every {
+		return states, verdicts
+	}
+	for i, standing := range charged {
+		states[i] = standing.state()
+		states[i].Seen, states[i].LastObserved = true, verdicts[i].Effective
+		verdicts[i].Remaining, verdicts[i].ResetAt = standing.remaining(), standing.resetAt()
+	}
+	return states, verdicts
+}
+
+// look returns the verdict on a level as it stands uncharged, and how it would
+// stand charged.
+func (l Layer) look(now int64) (standing, Verdict) {
 	effective := now
-	if state.Seen && state.LastObserved > now {
-		bound := policy.MaxClockRegression().Milliseconds()
-		if state.LastObserved-now > bound {
-			return state, Verdict{ClockUnsafe: true, Now: now, Effective: now, RetryAfter: state.LastObserved - bound - now}
+	if l.State.Seen && l.State.LastObserved > now {
+		bound := l.Policy.MaxClockRegression().Milliseconds()
+		if l.State.LastObserved-now > bound {
+			return nil, Verdict{ClockUnsafe: true, Now: now, Effective: now, RetryAfter: l.State.LastObserved - bound - now}
 		}
-		effective = state.LastObserved
+		effective = l.State.LastObserved
 	}
-	var next State
-	var verdict Verdict
-	switch parameters := policy.Parameters().(type) {
-	case ratelimit.FixedWindow:
-		next, verdict = stepFixedWindow(parameters, state, effective, cost)
-	case ratelimit.SlidingCounter:
-		next, verdict = stepSlidingCounter(parameters, state, effective, cost)
-	case ratelimit.TokenBucket:
-		next, verdict = stepTokenBucket(parameters, state, effective, cost)
-	default:
-		panic(fmt.Sprintf("ratelimittest: no model of %T", parameters))
+	standing := standingOf(l.Policy.Parameters(), l.State, effective)
+	verdict := Verdict{
+		Allowed: standing.admits(l.Cost), Now: now, Effective: effective,
+		Remaining: standing.remaining(), ResetAt: standing.resetAt(),
 	}
-	verdict.Now, verdict.Effective = now, effective
 	if !verdict.Allowed {
-		verdict.RetryAfter -= now
-		return state, verdict
+		verdict.RetryAfter = standing.admitsAt(l.Cost) - now
+		return nil, verdict
 	}
-	verdict.RetryAfter = 0
-	next.Seen, next.LastObserved = true, effective
-	return next, verdict
-}
-
-// The functions below put the moment of the next admission into RetryAfter.
-
-func stepFixedWindow(p ratelimit.FixedWindow, state State, now, cost int64) (State, Verdict) {
-	window := p.Window.Milliseconds()
-	if now/window != state.LastObserved/window {
-		state.Current = 0
-	}
-	end := (now/window + 1) * window
-	verdict := Verdict{RetryAfter: end, ResetAt: end}
-	if verdict.Allowed = state.Current <= p.Limit-cost; verdict.Allowed {
-		state.Current += cost
-	}
-	verdict.Remaining = max(0, p.Limit-state.Current)
-	return state, verdict
-}
-
-const weightScale = 1_000_000
-
-func stepSlidingCounter(p ratelimit.SlidingCounter, state State, now, cost int64) (State, Verdict) {
-	window := p.Window.Milliseconds()
-	switch now/window - state.LastObserved/window {
-	case 0:
-	case 1:
-		state.Previous, state.Current = state.Current, 0
-	default:
-		state.Previous, state.Current = 0, 0
-	}
-	end := (now/window + 1) * window
-	weight := ceilDiv((end-now)*weightScale, window)
-	carried := ceilDiv(state.Previous*weight, weightScale)
-	spent := carried + state.Current
-
-	var verdict Verdict
-	if verdict.Allowed = spent <= p.Limit-cost; verdict.Allowed {
-		state.Current += cost
-		spent += cost
-	} else if free := p.Limit - state.Current - cost; free >= 0 {
-		// Enough of the previous window must have slid out.
-		verdict.RetryAfter = end - free*weightScale/state.Previous*window/weightScale
-	} else {
-		// Not before this window is the previous one.
-		verdict.RetryAfter = end + window - min(weightScale, (p.Limit-cost)*weightScale/state.Current)*window/weightScale
-	}
-	verdict.Remaining = max(0, p.Limit-spent)
-	verdict.ResetAt = end
-	if state.Current > 0 {
-		verdict.ResetAt = end + window
-	}
-	return state, verdict
-}
-
-func stepTokenBucket(p ratelimit.TokenBucket, state State, now, cost int64) (State, Verdict) {
-	rate, interval := p.RefillTokens, p.RefillInterval.Milliseconds()
-	divisor := gcd(rate, interval)
-	rate, interval = rate/divisor, interval/divisor
-
-	if elapsed := now - state.LastObserved; elapsed >= ceilDiv(state.Debt, rate) {
-		state.Debt = 0
-	} else {
-		state.Debt -= elapsed * rate
-	}
-	var verdict Verdict
-	bearable := (p.Capacity - cost) * interval
-	if verdict.Allowed = state.Debt <= bearable; verdict.Allowed {
-		state.Debt += cost * interval
-	} else {
-		verdict.RetryAfter = now + ceilDiv(state.Debt-bearable, rate)
-	}
-	verdict.Remaining = max(0, p.Capacity*interval-state.Debt) / interval
-	verdict.ResetAt = now + ceilDiv(state.Debt, rate)
-	return state, verdict
-}
-
-func ceilDiv(n, d int64) int64 {
-	if n%d > 0 {
-		return n/d + 1
-	}
-	return n / d
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return standing.charged(l.Cost), verdict
 }

@@ -1,0 +1,94 @@
+package legacy
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/ratelimit"
+)
+
+// ErrRateLimitExceeded says that a level has nothing left, and that nothing was
+// charged. [errors.As] finds it, and the level with it. For [errors.Is] one
+// without a level is that of any level, and one with a level that of this level:
+//
+//	errors.Is(err, legacy.ErrRateLimitExceeded{})
+//	errors.Is(err, legacy.ErrRateLimitExceeded{Level: legacy.LevelOrg})
+type ErrRateLimitExceeded struct {
+	// Level is the most specific one of those that refuse: [LevelAgent], [LevelOrg]
+	// or [LevelGlobal].
+	Level string
+	// RetryAfter is the longest wait of all levels that refuse, more than zero.
+	// Before it has passed the same request is refused again.
+	RetryAfter time.Duration
+}
+
+// Error names the level.
+func (e ErrRateLimitExceeded) Error() string {
+	return fmt.Sprintf("rate limit of level %s exceeded, retry after %v", e.Level, e.RetryAfter)
+}
+
+// Is reports whether target is the same for [errors.Is].
+func (e ErrRateLimitExceeded) Is(target error) bool {
+	other, ok := target.(ErrRateLimitExceeded)
+	return ok && (other.Level == "" || other.Level == e.Level)
+}
+
+// UndecidedError says that a request could not be decided, so that it must not be
+// taken for allowed.
+type UndecidedError struct {
+	// Outcome is a [ratelimit.Unavailable], if nothing was charged, or else a
+	// [ratelimit.Indeterminate] or a [ratelimit.Incompatible].
+	Outcome ratelimit.LayeredOutcome
+}
+
+// Error tells whether something may have been charged, and the category.
+func (e UndecidedError) Error() string {
+	switch e.Outcome.(type) {
+	case ratelimit.Unavailable:
+		return fmt.Sprintf("rate limit undecided, nothing was charged: %s", e.Category())
+	case ratelimit.LayeredEvaluated, ratelimit.Indeterminate, ratelimit.Incompatible:
+	}
+	return fmt.Sprintf("rate limit undecided, may have been charged: %s", e.Category())
+}
+
+// Category says why nothing was decided.
+func (e UndecidedError) Category() failure.Category {
+	switch o := e.Outcome.(type) {
+	case ratelimit.Unavailable:
+		return o.Category
+	case ratelimit.Indeterminate:
+		return o.Category
+	case ratelimit.Incompatible:
+		return o.Category
+	case ratelimit.LayeredEvaluated:
+	}
+	return failure.Protocol // of a broken adapter
+}
+
+// StoreGone reports whether the store could not be reached, or gave no answer.
+// Clients cannot bring these failures about, so they are the only ones for which a
+// caller may let a request pass undecided.
+func (e UndecidedError) StoreGone() bool {
+	switch e.Category() {
+	case failure.Connection, failure.StoreUnready, failure.NoReply:
+		return true
+	default:
+		return false
+	}
+}
+
+// decisionOf is the decision of n levels in outcome, or an [UndecidedError].
+func decisionOf(outcome ratelimit.LayeredOutcome, n int) (ratelimit.LayeredDecision, error) {
+	switch o := outcome.(type) {
+	case ratelimit.LayeredEvaluated:
+		if len(o.Decision.Levels) == n {
+			return o.Decision, nil
+		}
+	case ratelimit.Unavailable, ratelimit.Indeterminate, ratelimit.Incompatible:
+		return ratelimit.LayeredDecision{}, UndecidedError{Outcome: o}
+	}
+	return ratelimit.LayeredDecision{}, UndecidedError{Outcome: ratelimit.Incompatible{
+		Incompatible: failure.Incompatible{Category: failure.Protocol},
+	}}
+}
