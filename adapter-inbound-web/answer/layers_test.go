@@ -15,6 +15,7 @@ import (
 
 	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/shared-contract/failure"
+	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -113,6 +114,36 @@ func TestGateAnswersLayeredFailures(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// Ensure that a decision of other levels than those that were asked for is taken
+// for a broken adapter's.
+func TestAnswering(t *testing.T) {
+	user, tenant, _ := levelPolicies(t)
+	subject := pseudonym.Digest{1}
+	request, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{Root: subject, Levels: []ratelimit.Level{
+		{Name: "the-user", PolicyID: "user", Subject: subject, Cost: 1},
+		{Name: "the-tenant", PolicyID: "tenant", Subject: subject, Cost: 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := level(allowed(user), 1), level(allowed(tenant), 1)
+	for name, test := range map[string]struct {
+		outcome ratelimit.LayeredOutcome
+		is      bool
+	}{
+		"both":          {layers(one, other), true},
+		"a failure":     {ratelimit.Unavailable{}, true},
+		"one left out":  {layers(one), false},
+		"none":          {layers(), false},
+		"one too many":  {layers(one, other, other), false},
+		"another order": {layers(other, one), false},
+	} {
+		if got := answer.Answering(request, test.outcome); (got != nil) != test.is {
+			t.Errorf("%s: got %v", name, got)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func (l *layered) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 func (l *layered) evaluate(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
 	ctx, cancel := context.WithTimeout(ctx, l.deadline)
 	defer cancel()
-	return l.port.EvaluateLayers(ctx, request)
+	return answer.Answering(request, l.port.EvaluateLayers(ctx, request))
 }
 
 // degrade says everywhere that r is treated by the failure mode, because failed

@@ -127,6 +127,18 @@ func TestApp_RunsAndStops(t *testing.T) {
 	goleak.VerifyNone(t, existing)
 }
 
+// Ensure that scrapers get a page, token or not, although nothing has been counted.
+func TestApp_Metrics(t *testing.T) {
+	app := run(t, localConfig(t, "app.web.management-token=secret"))
+	if status, body := get(t, "http://"+app.management.Addr()+"/metrics"); status != http.StatusOK || body != "" {
+		t.Errorf("/metrics answers %d %q", status, body)
+	}
+	app.cancel()
+	if err := app.wait(t); err != nil {
+		t.Error(err)
+	}
+}
+
 // Ensure that a stop withdraws readiness first and keeps both listeners open
 // for the delay.
 func TestApp_WithdrawsReadinessBeforeItStops(t *testing.T) {

@@ -16,6 +16,7 @@ func assembly(cfg config.Config, logger *slog.Logger, failures chan<- error) fx.
 		fx.WithLogger(newEventLog),
 		limiting(cfg),
 		forwarding(cfg),
+		telemetry(),
 		web(),
 	)
 }

@@ -21,8 +21,9 @@ var silent = slog.New(slog.DiscardHandler)
 // Ensure that nothing is missing from the assembly, whatever is configured.
 func TestAssembly_IsComplete(t *testing.T) {
 	for name, cfg := range map[string]config.Config{
-		"local": localConfig(t),
-		"redis": redisConfig(t, "127.0.0.1:1"),
+		"local":  localConfig(t),
+		"redis":  redisConfig(t, "127.0.0.1:1"),
+		"levels": layeredConfig(t, "local-fallback"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := fx.ValidateApp(assembly(cfg, silent, nil)); err != nil {

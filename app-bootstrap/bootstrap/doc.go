@@ -8,5 +8,5 @@
 //
 //	start  store, management listener, listener for proxies, public listener
 //	stop   readiness is withdrawn, the public listener drains, the other two
-//	       close, the store closes
+//	       close, the store and the metrics close
 package bootstrap

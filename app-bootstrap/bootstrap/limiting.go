@@ -19,12 +19,13 @@ import (
 // prepareTimeout bounds how long a start waits for the store.
 const prepareTimeout = 5 * time.Second
 
-// limits is who decides: either local, or port by catalog. pseudonym is always
-// set, so that all who ask for one subject charge one quota.
+// limits is who decides: either local, or port and layered by catalog. pseudonym
+// is always set, so that all who ask for one subject charge one quota.
 type limits struct {
 	local *locallimit.Limiter
 
 	port      ratelimit.EdgePort
+	layered   ratelimit.LayeredPort
 	catalog   *ratelimit.Catalog
 	pseudonym *pseudonym.Key
 }
@@ -122,7 +123,7 @@ func prepare(ctx context.Context, limiter *redislimit.Limiter, logger *slog.Logg
 }
 
 func newDistributedLimits(cfg config.Config, limiter *redislimit.Limiter, catalog *ratelimit.Catalog) limits {
-	return limits{port: limiter, catalog: catalog, pseudonym: cfg.RateLimit.Redis.Secret.SubjectKey()}
+	return limits{port: limiter, layered: limiter, catalog: catalog, pseudonym: cfg.RateLimit.Redis.Secret.SubjectKey()}
 }
 
 // newStoreCheck runs the programs each time, and so brings them back after a

@@ -35,6 +35,7 @@ func web() fx.Option {
 		fx.Provide(
 			fx.Private,
 			newExtractor,
+			newLayers,
 			newEdgeConfig,
 			newAuthorizer,
 			newManagementHandler,
@@ -53,11 +54,16 @@ func newExtractor(cfg config.Config, logger *slog.Logger) (*subject.Extractor, e
 	if err != nil {
 		return nil, err
 	}
+	warnIfChosen(extractor, "app.web.subject.source", cfg, logger)
+	return extractor, nil
+}
+
+// warnIfChosen warns of subjects, found as key says, that anybody can make up.
+func warnIfChosen(extractor *subject.Extractor, key string, cfg config.Config, logger *slog.Logger) {
 	if extractor.ChosenByClients() {
 		logger.Warn("clients choose their subject themselves",
-			"because", whyChosen(cfg.Web.Subject), "key", "app.web.subject.trusted-proxies")
+			"because", whyChosen(cfg.Web.Subject), "key", "app.web.subject.trusted-proxies", "identity", key)
 	}
-	return extractor, nil
 }
 
 func whyChosen(cfg subject.Config) string {
@@ -69,7 +75,7 @@ func whyChosen(cfg subject.Config) string {
 
 // newEdgeConfig is that of the public listener, and of proxies that ask: both
 // charge the same quotas.
-func newEdgeConfig(cfg config.Config, limits limits, extractor *subject.Extractor, logger *slog.Logger) edge.Config {
+func newEdgeConfig(cfg config.Config, limits limits, extractor *subject.Extractor, layers *edge.Layers, meter edgeMeter, logger *slog.Logger) edge.Config {
 	return edge.Config{
 		Port:          limits.port,
 		Local:         limits.local,
@@ -77,6 +83,7 @@ func newEdgeConfig(cfg config.Config, limits limits, extractor *subject.Extracto
 		Pseudonym:     limits.pseudonym,
 		DefaultPolicy: cfg.RateLimit.DefaultPolicy,
 		Routes:        cfg.Web.Routes,
+		Layers:        layers,
 		DefaultRoute:  cfg.Web.DefaultRoute,
 		Preflight:     cfg.Web.Preflight,
 		Subject:       extractor,
@@ -84,6 +91,7 @@ func newEdgeConfig(cfg config.Config, limits limits, extractor *subject.Extracto
 		Headers:       cfg.Web.Headers,
 		LegacyReset:   cfg.Web.LegacyReset,
 		CORS:          cfg.Web.CORS,
+		Meter:         meter,
 		Logger:        logger,
 	}
 }
@@ -132,6 +140,7 @@ type managementParts struct {
 	Config     config.Config
 	Limits     limits
 	Authorizer authorizer
+	Metrics    metricsHandler
 	Checks     []management.Check `group:"checks"`
 	Logger     *slog.Logger
 }
@@ -139,6 +148,7 @@ type managementParts struct {
 func newManagementHandler(parts managementParts) (*management.Handler, error) {
 	evaluations, err := evaluation.New(evaluation.Config{
 		Port:          parts.Limits.port,
+		LayeredPort:   parts.Limits.layered,
 		Catalog:       parts.Limits.catalog,
 		Pseudonym:     parts.Limits.pseudonym,
 		DefaultPolicy: parts.Config.RateLimit.DefaultPolicy,
@@ -153,6 +163,7 @@ func newManagementHandler(parts managementParts) (*management.Handler, error) {
 		Token:      parts.Config.Web.ManagementToken.Reveal(),
 		Evaluation: evaluations,
 		Authorize:  parts.Authorizer,
+		Metrics:    parts.Metrics,
 		Checks:     parts.Checks,
 		Logger:     parts.Logger,
 	})

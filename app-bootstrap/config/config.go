@@ -62,8 +62,22 @@ type Web struct {
 	LegacyReset answer.LegacyReset
 	// Shutdown says how to stop.
 	Shutdown Shutdown
-	// LocalLimiter bounds subjects while distributed limiting is disabled.
+	// LocalLimiter bounds subjects while distributed limiting is disabled. The
+	// fallback of Layers has its MaxSubjects too.
 	LocalLimiter locallimit.Config
+	// Layers stand in for the default policy; nil where app.web.layers names no
+	// set, and while distributed limiting is disabled.
+	Layers *Layers
+}
+
+// Layers are the levels that a request is charged at which has the identities of
+// all of them.
+type Layers struct {
+	// Set is the name of their set.
+	Set string
+	// Edge is all that the edge needs to know of them, but for the port and the
+	// fallback.
+	Edge edge.Layers
 }
 
 // Shutdown says how long a stop may take.
@@ -80,7 +94,8 @@ type RateLimit struct {
 	// DefaultPolicy is the policy of whatever names none. It is one of Policies
 	// when distributed limiting is enabled.
 	DefaultPolicy string
-	// Policies is never nil, and empty while distributed limiting is disabled.
+	// Policies are those with the overrides of single subjects. It is never nil,
+	// and empty while distributed limiting is disabled.
 	Policies *ratelimit.Snapshot
 	// Redis is the zero value while distributed limiting is disabled.
 	Redis Redis

@@ -34,6 +34,8 @@ type webSection struct {
 	Preflight           string              `koanf:"preflight"`
 	Shutdown            shutdownSection     `koanf:"shutdown"`
 	LocalLimiter        localLimiterSection `koanf:"local-limiter"`
+	Layers              webLayersSection    `koanf:"layers"`
+	Fallback            fallbackSection     `koanf:"fallback"`
 }
 
 type subjectSection struct {
@@ -66,13 +68,25 @@ type localLimiterSection struct {
 	MaxSubjects int           `koanf:"max-subjects"`
 }
 
+// webLayersSection names, by level, where a request says who is asking.
+type webLayersSection struct {
+	Set        string            `koanf:"set"`
+	Identities map[string]string `koanf:"identities"`
+}
+
+type fallbackSection struct {
+	Replicas int `koanf:"replicas"`
+}
+
 type rateLimitSection struct {
-	Required      bool                   `koanf:"required"`
-	Provider      string                 `koanf:"provider"`
-	DefaultPolicy string                 `koanf:"default-policy"`
-	Redis         redisSection           `koanf:"redis"`
-	Admission     admissionSection       `koanf:"admission"`
-	Policies      map[string]policyEntry `koanf:"policies"`
+	Required      bool                     `koanf:"required"`
+	Provider      string                   `koanf:"provider"`
+	DefaultPolicy string                   `koanf:"default-policy"`
+	Redis         redisSection             `koanf:"redis"`
+	Admission     admissionSection         `koanf:"admission"`
+	Policies      map[string]policyEntry   `koanf:"policies"`
+	Layered       map[string]levelSetEntry `koanf:"layered"`
+	Overrides     []overrideEntry          `koanf:"overrides"`
 }
 
 type redisSection struct {
@@ -122,6 +136,24 @@ type policyEntry struct {
 	MaxCost            *int64         `koanf:"max-cost"`
 	CleanupGrace       *time.Duration `koanf:"cleanup-grace"`
 	MaxClockRegression *time.Duration `koanf:"max-clock-regression"`
+}
+
+type levelSetEntry struct {
+	FailureMode *string      `koanf:"failure-mode"`
+	Root        string       `koanf:"root"`
+	Levels      []levelEntry `koanf:"levels"`
+}
+
+type levelEntry struct {
+	Name   string `koanf:"name"`
+	Policy string `koanf:"policy"`
+	Shared bool   `koanf:"shared"`
+}
+
+type overrideEntry struct {
+	Policy  string `koanf:"policy"`
+	Subject string `koanf:"subject"`
+	Limit   *int64 `koanf:"limit"`
 }
 
 // defaults is the document that the other layers are decoded into.

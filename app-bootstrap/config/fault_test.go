@@ -308,7 +308,7 @@ func TestLoad_Faults(t *testing.T) {
 			"app.rate-limit.policies.other.revision: must be given",
 		}},
 		{"unknown algorithm", policy(common + ", algorithm: leaky-bucket"), nil,
-			[]string{"app.rate-limit.policies.other.algorithm: must be fixed-window, sliding-counter or token-bucket"}},
+			[]string{"app.rate-limit.policies.other.algorithm: must be fixed-window, sliding-counter, sliding-log or token-bucket"}},
 		{"window of a bucket", policy(common + ", algorithm: token-bucket, capacity: 5, refill-tokens: 1, refill-interval: 1s, window: 1s, limit: 5"), nil, []string{
 			"app.rate-limit.policies.other.limit: does not belong to algorithm token-bucket",
 			"app.rate-limit.policies.other.window: does not belong to algorithm token-bucket",
@@ -317,6 +317,10 @@ func TestLoad_Faults(t *testing.T) {
 			"app.rate-limit.policies.other.capacity: does not belong to algorithm sliding-counter",
 			"app.rate-limit.policies.other.refill-interval: does not belong to algorithm sliding-counter",
 			"app.rate-limit.policies.other.refill-tokens: does not belong to algorithm sliding-counter",
+		}},
+		{"limit of a log", policy(common + ", algorithm: sliding-log, limit: 10001, window: 1s, capacity: 5"), nil, []string{
+			"app.rate-limit.policies.other.capacity: does not belong to algorithm sliding-log",
+			"app.rate-limit.policies.other.limit: is 10001, must be 1 to 10000",
 		}},
 		{"missing and unreadable values side by side", policy("revision: 0, algorithm: fixed-window, limit: lots, max-cost: 5, cleanup-grace: 1m, max-clock-regression: 250ms"), nil, []string{
 			"app.rate-limit.policies.other.limit: must be a whole number in decimal digits, such as 100",

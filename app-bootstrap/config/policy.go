@@ -119,6 +119,10 @@ func (f entryFields) parameters(entry policyEntry) ratelimit.Parameters {
 		f.refuseBucketKeys(entry, algorithm)
 		limit, window := f.windowKeys(entry)
 		return ratelimit.SlidingCounter{Limit: limit, Window: window}
+	case ratelimit.SlidingLogAlgorithm:
+		f.refuseBucketKeys(entry, algorithm)
+		limit, window := f.windowKeys(entry)
+		return ratelimit.SlidingLog{Limit: limit, Window: window}
 	case ratelimit.TokenBucketAlgorithm:
 		foreign(f, "limit", entry.Limit, algorithm)
 		foreign(f, "window", entry.Window, algorithm)
@@ -129,7 +133,8 @@ func (f entryFields) parameters(entry policyEntry) ratelimit.Parameters {
 		}
 	default:
 		f.addUnlessOneOf(join(f.section, "algorithm"), string(algorithm),
-			string(ratelimit.FixedWindowAlgorithm), string(ratelimit.SlidingCounterAlgorithm), string(ratelimit.TokenBucketAlgorithm))
+			string(ratelimit.FixedWindowAlgorithm), string(ratelimit.SlidingCounterAlgorithm),
+			string(ratelimit.SlidingLogAlgorithm), string(ratelimit.TokenBucketAlgorithm))
 		return nil
 	}
 }

@@ -16,7 +16,7 @@ const (
 	endpointKey  = "app.rate-limit.redis.endpoint"
 )
 
-func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
+func (r *resolver) rateLimit(section rateLimitSection, addressing pseudonym.Addressing) RateLimit {
 	if section.Redis.Endpoint == "" {
 		return r.rateLimitDisabled(section)
 	}
@@ -39,16 +39,17 @@ func (r *resolver) rateLimit(section rateLimitSection) RateLimit {
 
 	policies := r.policies(section.Policies)
 	r.defaultPolicy(section)
+	secret := r.hmacSecret(redis)
 	return RateLimit{
 		DefaultPolicy: section.DefaultPolicy,
-		Policies:      policies,
+		Policies:      r.overridden(policies, section.Overrides, addressing, secret),
 		MaxInFlight:   section.Admission.MaxInFlight,
 		Redis: Redis{
 			Endpoint:       redis.Endpoint,
 			TLS:            r.redisTLS(redis),
 			Username:       redis.Username,
 			Password:       r.redisPassword(redis),
-			Secret:         r.hmacSecret(redis),
+			Secret:         secret,
 			CommandTimeout: redis.CommandTimeout,
 			DialTimeout:    redis.DialTimeout,
 			PoolTimeout:    redis.PoolTimeout,
@@ -112,16 +113,18 @@ func (r *resolver) rateLimitDisabled(section rateLimitSection) RateLimit {
 }
 
 // givenUnder lists the keys that were written under section, with each policy
-// as one.
+// and each set of levels as one.
 func (l layers) givenUnder(section string) []string {
 	var given []string
 	for _, key := range l.merged.Keys() {
 		if !strings.HasPrefix(key, section+delimiter) {
 			continue
 		}
-		if rest, isPolicy := strings.CutPrefix(key, policiesKey+delimiter); isPolicy {
-			id, _, _ := strings.Cut(rest, delimiter)
-			key = join(policiesKey, id)
+		for _, named := range []string{policiesKey, layeredKey} {
+			if rest, within := strings.CutPrefix(key, named+delimiter); within {
+				name, _, _ := strings.Cut(rest, delimiter)
+				key = join(named, name)
+			}
 		}
 		given = append(given, key)
 	}

@@ -18,10 +18,12 @@ type resolver struct {
 }
 
 func (r *resolver) resolve(app appSection) Config {
-	limits := r.rateLimit(app.RateLimit)
+	clients := r.subject(app.Web.Subject)
+	limits := r.rateLimit(app.RateLimit, clients.Addressing)
 	r.deadline(app.Web.EvaluationDeadline, limits.Redis)
+	layers := r.webLayers(app.Web, r.levelSets(app.RateLimit.Layered, limits), clients, limits)
 	return Config{
-		Web:       r.web(app.Web, limits),
+		Web:       r.web(app.Web, clients, layers, limits),
 		RateLimit: limits,
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"example.com/weir/shared-contract/pseudonym"
 )
 
-func (r *resolver) web(web webSection, limits RateLimit) Web {
+func (r *resolver) web(web webSection, clients subject.Config, layers *Layers, limits RateLimit) Web {
 	r.listeners(web)
 	addUnlessBetween(r.collector, "app.web.evaluation-deadline", web.EvaluationDeadline, time.Millisecond, time.Minute)
 	addUnlessBetween(r.collector, "app.web.shutdown.delay", web.Shutdown.Delay, 0, 5*time.Minute)
@@ -39,9 +39,10 @@ func (r *resolver) web(web webSection, limits RateLimit) Web {
 		TLS:                r.tls(webTLSKey, web.TLS),
 		H2C:                r.clearHTTP2(web),
 		Gateway:            r.gateway(web),
-		Subject:            r.subject(web.Subject),
+		Subject:            clients,
 		CORS:               r.cors(web.CORS),
-		Routes:             r.routes(web.Routes, limits),
+		Routes:             r.routes(web.Routes, layers, limits),
+		Layers:             layers,
 		DefaultRoute:       edge.DefaultRoute(web.DefaultRoute),
 		Preflight:          edge.Preflight(web.Preflight),
 		EvaluationDeadline: web.EvaluationDeadline,
