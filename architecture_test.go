@@ -111,8 +111,8 @@ var architecture = rules{
 
 	reservations: []reservation{
 		{"example.com/weir/adapter-inbound-web/locallimit",
-			[]string{"adapter-inbound-web/edge", "app-bootstrap", "examples/nethttp"},
-			"the local limiter is a compatibility path: its types cross into no other package than the one that decides by it and those that configure it"},
+			[]string{"adapter-inbound-web/edge", "adapter-inbound-web/legacy", "app-bootstrap", "examples/nethttp"},
+			"the local limiter is a compatibility path: its types cross into no other package than those that decide by it and those that configure it"},
 	},
 
 	prohibitions: []prohibition{

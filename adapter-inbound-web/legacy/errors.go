@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -40,16 +41,21 @@ type UndecidedError struct {
 	// Outcome is a [ratelimit.Unavailable], if nothing was charged, or else a
 	// [ratelimit.Indeterminate] or a [ratelimit.Incompatible].
 	Outcome ratelimit.LayeredOutcome
+	// GivenUp: by then the caller's context was over.
+	GivenUp bool
 }
 
 // Error tells whether something may have been charged, and the category.
 func (e UndecidedError) Error() string {
+	consequence := "an operator must act"
 	switch e.Outcome.(type) {
 	case ratelimit.Unavailable:
-		return fmt.Sprintf("rate limit undecided, nothing was charged: %s", e.Category())
-	case ratelimit.LayeredEvaluated, ratelimit.Indeterminate, ratelimit.Incompatible:
+		consequence = "nothing was charged"
+	case ratelimit.Indeterminate:
+		consequence = "may have been charged"
+	case ratelimit.LayeredEvaluated, ratelimit.Incompatible:
 	}
-	return fmt.Sprintf("rate limit undecided, may have been charged: %s", e.Category())
+	return fmt.Sprintf("rate limit undecided, %s: %s", consequence, e.Category())
 }
 
 // Category says why nothing was decided.
@@ -66,10 +72,13 @@ func (e UndecidedError) Category() failure.Category {
 	return failure.Protocol // of a broken adapter
 }
 
-// StoreGone reports whether the store could not be reached, or gave no answer.
-// Clients cannot bring these failures about, so they are the only ones for which a
-// caller may let a request pass undecided.
+// StoreGone reports whether the store could not be reached, or gave no answer to a
+// caller that waited for it. Clients cannot bring these failures about, so they are
+// the only ones for which a caller may let a request pass undecided.
 func (e UndecidedError) StoreGone() bool {
+	if e.GivenUp {
+		return false
+	}
 	switch e.Category() {
 	case failure.Connection, failure.StoreUnready, failure.NoReply:
 		return true
@@ -78,17 +87,20 @@ func (e UndecidedError) StoreGone() bool {
 	}
 }
 
-// decisionOf is the decision of n levels in outcome, or an [UndecidedError].
-func decisionOf(outcome ratelimit.LayeredOutcome, n int) (ratelimit.LayeredDecision, error) {
+// decisionOf is the decision of n levels in outcome, or an [UndecidedError] of a
+// caller with ctx.
+func decisionOf(ctx context.Context, outcome ratelimit.LayeredOutcome, n int) (ratelimit.LayeredDecision, error) {
+	undecided := UndecidedError{
+		Outcome: ratelimit.Incompatible{Incompatible: failure.Incompatible{Category: failure.Protocol}},
+		GivenUp: ctx.Err() != nil,
+	}
 	switch o := outcome.(type) {
 	case ratelimit.LayeredEvaluated:
 		if len(o.Decision.Levels) == n {
 			return o.Decision, nil
 		}
 	case ratelimit.Unavailable, ratelimit.Indeterminate, ratelimit.Incompatible:
-		return ratelimit.LayeredDecision{}, UndecidedError{Outcome: o}
+		undecided.Outcome = o
 	}
-	return ratelimit.LayeredDecision{}, UndecidedError{Outcome: ratelimit.Incompatible{
-		Incompatible: failure.Incompatible{Category: failure.Protocol},
-	}}
+	return ratelimit.LayeredDecision{}, undecided
 }

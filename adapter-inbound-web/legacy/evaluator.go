@@ -39,9 +39,9 @@ func (e *evaluator) evaluate(ctx context.Context, levels ...level) (ratelimit.La
 	if err != nil {
 		return ratelimit.LayeredDecision{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.deadline)
+	bounded, cancel := context.WithTimeout(ctx, e.deadline)
 	defer cancel()
-	return decisionOf(e.port.EvaluateLayers(ctx, request), request.Len())
+	return decisionOf(ctx, e.port.EvaluateLayers(bounded, request), request.Len())
 }
 
 func (e *evaluator) request(levels []level) (ratelimit.LayeredRequest, error) {

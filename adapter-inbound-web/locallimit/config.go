@@ -54,9 +54,9 @@ func (f Faults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func (f *Faults) addUnlessBetween(field string, value, least, most int) {
-	if value < least || value > most {
-		f.addf(field, "is %d, must be %d to %d", value, least, most)
+func (f *Faults) addUnlessOneTo(field string, value, most int) {
+	if value < 1 || value > most {
+		f.addf(field, "is %d, must be 1 to %d", value, most)
 	}
 }
 
@@ -75,8 +75,8 @@ func (f *Faults) addf(field, format string, args ...any) {
 
 func (c Config) faults() Faults {
 	var faults Faults
-	faults.addUnlessBetween("limit", c.Limit, 1, MaxLimit)
+	faults.addUnlessOneTo("limit", c.Limit, MaxLimit)
 	faults.addUnlessWindow(c.Window)
-	faults.addUnlessBetween("max-subjects", c.MaxSubjects, 1, MaxSubjects)
+	faults.addUnlessOneTo("max-subjects", c.MaxSubjects, MaxSubjects)
 	return faults
 }

@@ -24,7 +24,7 @@ type Layers struct {
 // counter, 1 to [MaxSubjects], or a [FieldError].
 func NewLayers(maxSubjects int) (*Layers, error) {
 	var faults Faults
-	if faults.addUnlessBetween("max-subjects", maxSubjects, 1, MaxSubjects); len(faults) > 0 {
+	if faults.addUnlessOneTo("max-subjects", maxSubjects, MaxSubjects); len(faults) > 0 {
 		return nil, faults[0]
 	}
 	return &Layers{maxSubjects: maxSubjects, start: time.Now(), counters: make(map[string]*counter)}, nil
@@ -175,10 +175,10 @@ func check(charges []Charge) error {
 
 func (c Charge) faults() Faults {
 	var faults Faults
-	faults.addUnlessBetween("limit", c.Limit, 1, MaxLimit)
+	faults.addUnlessOneTo("limit", c.Limit, MaxLimit)
 	faults.addUnlessWindow(c.Window)
 	if len(faults) == 0 {
-		faults.addUnlessBetween("cost", c.Cost, 1, c.Limit)
+		faults.addUnlessOneTo("cost", c.Cost, c.Limit)
 	}
 	return faults
 }

@@ -56,7 +56,7 @@ func (l *Limiter) Take(key string) Result {
 // limits count each other's admissions.
 func (l *Limiter) Allow(key string, limit int) (allowed bool, remaining int, err error) {
 	var faults Faults
-	if faults.addUnlessBetween("limit", limit, 1, MaxLimit); len(faults) > 0 {
+	if faults.addUnlessOneTo("limit", limit, MaxLimit); len(faults) > 0 {
 		return false, 0, faults[0]
 	}
 	l.mu.Lock()
