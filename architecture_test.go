@@ -48,6 +48,12 @@ var architecture = rules{
 			"it is about the middleware over Redis"},
 		{"examples/chi", "github.com/go-chi/chi/v5", everywhere,
 			"it is about the middleware in this router"},
+		{"examples/dual", "example.com/weir/adapter-inbound-web/legacy", everywhere,
+			"it is about the interfaces of older limiters"},
+		{"examples/dual", "example.com/weir/adapter-outbound-cache-redis/redislimit", everywhere,
+			"it is about these interfaces over Redis"},
+		{"examples/dual", "example.com/weir/adapter-outbound-cache-redis/redistest", testsOnly,
+			"that they mean what they meant is shown on real servers"},
 
 		// Redis.
 		{"adapter-outbound-cache-redis", "github.com/redis/go-redis/v9", everywhere,
