@@ -130,6 +130,7 @@ func (p *process) wait(t *testing.T) int {
 // stop ends p as an operator would.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
+	http.DefaultClient.CloseIdleConnections() // a stop waits for those that have carried nothing yet
 	p.signal(t, syscall.SIGTERM)
 	if code := p.wait(t); code != exitStopped {
 		t.Errorf("exit code %d\n%s", code, p.stderr)

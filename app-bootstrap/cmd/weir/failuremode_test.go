@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/weir/adapter-outbound-cache-redis/redistest"
+)
+
+// asked is [process.as] by a proxy that asks.
+func (p *process) asked(tenant, user string) *http.Request {
+	return get(p.management+"/v1/authorize", "X-Forwarded-Method", http.MethodGet, "X-Forwarded-Uri", "/", "X-Tenant", tenant, "X-User", user)
+}
+
+var degradedSample = regexp.MustCompile(`(?m)^weir_edge_degraded_total\{category="([a-z-]+)",mode="[a-z-]+"\} (\d+)$`)
+
+// degraded is how many requests /metrics says were treated by the failure mode, by
+// category.
+func (p *process) degraded(t *testing.T) (byCategory map[string]int, all int) {
+	t.Helper()
+	byCategory = make(map[string]int)
+	for _, sample := range degradedSample.FindAllStringSubmatch(send(t, get(p.management+"/metrics")).body, -1) {
+		count, err := strconv.Atoi(sample[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		byCategory[sample[1]] = count
+		all += count
+	}
+	return byCategory, all
+}
+
+// decides waits until the store decides again.
+func (p *process) decides(t *testing.T) {
+	t.Helper()
+	eventually(t, "the store decides again", func() bool {
+		_, err := byStore(send(t, p.as("of-polls", "ann")))
+		return err == nil
+	})
+}
+
+// Ensure that with fail-open requests pass above their limits while the store
+// cannot be reached, is not ready or does not reply, at the public listener and
+// for proxies that ask, and that the answer, /metrics and the log say so; and that
+// with fail-closed they are refused.
+func TestWeir_FailOpenInAnOutage(t *testing.T) {
+	const times = 6 // at each listener, twice the limit of a user
+	server := redistest.Start(t, redistest.Lanes(t)[0])
+	// Once the first request has gone unanswered, no other one waits for a place on
+	// the wire, which would be refused.
+	brief := []string{"--set", "app.rate-limit.redis.command-timeout=1s", "--set", "app.rate-limit.redis.breaker.failures=1"}
+	open := start(t, withTenantUser(t, server.Addr, "fail-open", brief...)...)
+	closed := start(t, withTenantUser(t, server.Addr, "fail-closed", brief...)...)
+	for _, weir := range []*process{open, closed} {
+		weir.decides(t)
+	}
+	replicaOf := func(host, port string) func(testing.TB) {
+		return func(tb testing.TB) {
+			if err := server.Client(tb).ReplicaOf(tb.Context(), host, port).Err(); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		name       string
+		begin, end func(testing.TB)
+		category   string
+	}{
+		{"stopped", server.Stop, server.Restart, "connection"},
+		{"a replica", replicaOf("127.0.0.1", "1"), replicaOf("no", "one"), "store-unready"},
+		{"paused", server.Pause, server.Resume, "no-reply"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before, allBefore := open.degraded(t)
+			begun := time.Now()
+			test.begin(t)
+			var requests []*http.Request
+			for range times {
+				requests = append(requests, open.as("acme", "ann"), open.asked("acme", "ann"))
+			}
+			allowed(t, requests[:1], byFailOpen)
+			allowed(t, requests[1:], byFailOpen)
+			wantRefusal(t, send(t, closed.as("acme", "ann")), `"category":"`)
+			wantRefusal(t, send(t, closed.asked("acme", "ann")), `"category":"`)
+			test.end(t)
+
+			after, allAfter := open.degraded(t)
+			if allAfter-allBefore != len(requests) || after[test.category] <= before[test.category] {
+				t.Errorf("/metrics counts %v after %v, want %d more", after, before, len(requests))
+			}
+			most := 2 * (1 + int(time.Since(begun).Seconds())) // for either listener
+			line := regexp.MustCompile(`level=WARN msg="limits could not be decided, .*" mode=fail-open .*category=` + test.category + ` `)
+			if lines := len(line.FindAllString(open.stderr.String(), -1)); lines < 1 || lines > most {
+				t.Errorf("%d lines are logged, want 1 to %d:\n%s", lines, most, open.stderr)
+			}
+			for _, weir := range []*process{open, closed} {
+				weir.decides(t)
+			}
+		})
+	}
+	if count, _ := closed.degraded(t); len(count) > 0 {
+		t.Errorf("/metrics of fail-closed counts %v", count)
+	}
+	for _, weir := range []*process{open, closed} {
+		weir.stop(t)
+	}
+}
+
+// byFailOpen wants an answer that lets pass without a decision.
+func byFailOpen(got response) (bool, error) {
+	if got.status != http.StatusOK && got.status != http.StatusNoContent {
+		return false, fmt.Errorf("answered %d %s", got.status, got.body)
+	}
+	if mode, left := got.header.Get("Weir-Degraded"), got.header.Get("RateLimit"); mode != "fail-open" || left != "" {
+		return false, fmt.Errorf("passes by %q, left are %s", mode, left)
+	}
+	return true, nil
+}
+
+// wantRefusal wants an answer that refuses, because it could not be decided, and
+// of which the body has reason.
+func wantRefusal(t *testing.T, got response, reason string) {
+	t.Helper()
+	if mode := got.header.Get("Weir-Degraded"); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, reason) || mode != "" {
+		t.Errorf("answered %d %s by %q, want 503 with %s", got.status, got.body, mode, reason)
+	}
+}
+
+// Ensure that fail-open opens nothing for what an operator has to mend, or a
+// caller may bring about.
+func TestWeir_FailOpenRefuses(t *testing.T) {
+	server := redistest.Start(t, redistest.Lanes(t)[0], "--maxmemory-policy", "noeviction")
+	admin := server.Client(t)
+	user := func(rules ...string) func(*testing.T) {
+		return func(t *testing.T) { must(t, admin.ACLSetUser(t.Context(), "weir", rules...).Err()) }
+	}
+	maxMemory := func(bytes string) func(*testing.T) {
+		return func(t *testing.T) { must(t, admin.ConfigSet(t.Context(), "maxmemory", bytes).Err()) }
+	}
+	user("reset", "on", ">hunter2", "~weir:1:*", "+@all")(t)
+	weir := start(t, withTenantUser(t, server.Addr, "fail-open",
+		"--set", "app.rate-limit.redis.username=weir",
+		"--set", "app.rate-limit.redis.password-file="+writeFile(t, "password", "hunter2\n"))...)
+
+	for _, test := range []struct {
+		name       string
+		begin, end func(*testing.T)
+		reason     string
+	}{
+		{"no right to run programs", user("-evalsha"), user("+evalsha"), `"outcome":"unavailable","category":"access-denied"`},
+		{"no right to write", user("-hset"), user("+hset"), `"outcome":"indeterminate","category":"access-denied"`},
+		{"a full store", maxMemory("1"), maxMemory("0"), `"outcome":"unavailable","category":"store-full"`},
+		{"foreign state", func(t *testing.T) {
+			for _, key := range keysOf(t, server) {
+				must(t, admin.Set(t.Context(), key, "foreign", 0).Err())
+			}
+		}, func(t *testing.T) { must(t, admin.FlushAll(t.Context()).Err()) }, `"outcome":"incompatible","category":"state"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := send(t, weir.as("acme", test.name)); got.status != http.StatusOK {
+				t.Errorf("answered %d %s", got.status, got.body)
+			}
+			test.begin(t)
+			for i := range 5 {
+				user := fmt.Sprint(test.name, i) // a program that fails half-way has charged the user
+				wantRefusal(t, send(t, weir.as("acme", user)), test.reason)
+				wantRefusal(t, send(t, weir.asked("acme", user)), test.reason)
+			}
+			test.end(t)
+			weir.decides(t)
+		})
+	}
+	for _, levels := range []string{
+		`"policyId":"tenant","subject":"late"`,
+		`"layers":[{"name":"user","policyId":"user","subject":"ann"},{"name":"tenant","policyId":"tenant","subject":"late"}]`,
+	} {
+		wantRefusal(t, send(t, weir.evaluate(`{"deadlineMillis":1,`+levels+`}`)), `"outcome":"unavailable","category":"deadline-too-short"`)
+	}
+	if count, _ := weir.degraded(t); len(count) > 0 {
+		t.Errorf("/metrics counts %v", count)
+	}
+	weir.stop(t)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ensure that many requests at once open no gate: what is too many for the store
+// is refused with fail-open, and limited by the process with local-fallback.
+func TestWeir_SaturationOpensNothing(t *testing.T) {
+	const parallel = 8
+	server := redistest.Start(t, redistest.Lanes(t)[0])
+	for _, test := range []struct {
+		mode string
+		want map[string]int // answers to all but the one that the store has
+	}{
+		{"fail-open", map[string]int{`503 "" saturated`: parallel - 1}},
+		{"local-fallback", map[string]int{`200 "local-fallback"`: 3, `429 "local-fallback"`: parallel - 1 - 3}},
+	} {
+		t.Run(test.mode, func(t *testing.T) {
+			weir := start(t, withTenantUser(t, server.Addr, test.mode,
+				"--set", "app.web.evaluation-deadline=50s",
+				"--set", "app.rate-limit.redis.command-timeout=40s",
+				"--set", "app.rate-limit.admission.max-in-flight=1")...)
+			weir.decides(t) // so that a connection is open
+			server.Pause(t)
+			answers := make(chan response, parallel)
+			for range parallel {
+				go func() {
+					got, err := try(weir.as(test.mode, "ann"))
+					if err != nil {
+						t.Error(err)
+					}
+					answers <- got
+				}()
+			}
+			count := make(map[string]int)
+			for range parallel - 1 {
+				got := <-answers
+				label := fmt.Sprintf("%d %q", got.status, got.header.Get("Weir-Degraded"))
+				if strings.Contains(got.body, `"category":"saturated"`) {
+					label += " saturated"
+				}
+				count[label]++
+			}
+			server.Resume(t)
+			if fmt.Sprint(count) != fmt.Sprint(test.want) {
+				t.Errorf("answered %v, want %v", count, test.want)
+			}
+			if _, err := byStore(<-answers); err != nil {
+				t.Error(err)
+			}
+			weir.stop(t)
+		})
+	}
+}
