@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/weir/bench/claim"
+	"example.com/weir/bench/measure"
 	"example.com/weir/bench/page"
 	"example.com/weir/bench/table"
 )
@@ -43,6 +45,16 @@ func TestIsWhole(t *testing.T) {
 		}
 		if got := isWhole(command.plan); got != want {
 			t.Errorf("%q is a whole run: %v, want %v", arguments, got, want)
+		}
+	}
+}
+
+// Ensure that fewer rounds are still enough for a claim, and never more than asked
+// for.
+func TestInFewerRounds(t *testing.T) {
+	for asked, want := range map[int]int{1: 1, claim.MinRounds: claim.MinRounds, 15: claim.MinRounds} {
+		if got := inFewerRounds(measure.Plan{Rounds: asked}).Rounds; got != want {
+			t.Errorf("%d rounds become %d, want %d", asked, got, want)
 		}
 	}
 }

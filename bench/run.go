@@ -74,6 +74,9 @@ func measureAll(ctx context.Context, plan measure.Plan) (run table.Run, err erro
 	if run.Evaluations, err = measure.Evaluations(ctx, plan); err != nil {
 		return run, err
 	}
+	if run.Layered, err = measure.Layered(ctx, inFewerRounds(plan)); err != nil {
+		return run, err
+	}
 	if run.Programs, err = measure.Programs(ctx, plan); err != nil {
 		return run, err
 	}
@@ -93,9 +96,17 @@ func measureAll(ctx context.Context, plan measure.Plan) (run table.Run, err erro
 	return run, err
 }
 
+// inFewerRounds is plan with as many rounds as a claim needs, so that the whole run
+// stays within its time.
+func inFewerRounds(plan measure.Plan) measure.Plan {
+	plan.Rounds = min(plan.Rounds, claim.MinRounds)
+	return plan
+}
+
 func printMedians(w io.Writer, run table.Run) error {
 	return errors.Join(
 		printRows(w, run.Evaluations.Medians(table.MedianEvaluation)),
+		printRows(w, run.Layered.Medians(table.MedianLayered)),
 		printRows(w, run.Programs.Medians(table.MedianProgram)),
 		printRows(w, run.Pages.Medians(table.MedianPage)),
 		printRows(w, run.Handlers.Medians(table.MedianHandler)),

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"fmt"
-	"slices"
 
 	"example.com/weir/bench/contender"
 	"example.com/weir/bench/table"
@@ -33,13 +32,19 @@ func all() []Claim {
 	for _, weir := range []string{"weir/fixed-window/batched", "weir/sliding-counter/batched", "weir/token-bucket/batched"} {
 		claims = append(claims, throughput.against(weir, "redis_rate", fewer, Bound{AtLeast, 0.95, ""}))
 	}
+	for _, layered := range contender.AllLayered() {
+		claims = append(claims, roundTrip(layered.Name))
+	}
 	return append(claims,
-		program("weir/fixed-window/admission", 1.2),
-		program("weir/sliding-counter/admission", 1.3),
-		program("weir/token-bucket/admission", 1.3),
-		program("weir/fixed-window/denial", 1.05),
-		program("weir/sliding-counter/denial", 1.05),
-		program("weir/token-bucket/denial", 1.05),
+		program("weir/fixed-window/admission", peer, 1.2),
+		program("weir/sliding-counter/admission", peer, 1.3),
+		program("weir/token-bucket/admission", peer, 1.3),
+		program("weir/fixed-window/denial", peer, 1.05),
+		program("weir/sliding-counter/denial", peer, 1.05),
+		program("weir/token-bucket/denial", peer, 1.05),
+		program(contender.LayeredProgram(2), contender.LayeredProgram(1), 1.7),
+		// No more than two of these, which would not be atomic.
+		program(contender.LayeredProgram(2), "weir/fixed-window/admission", 2),
 
 		memory("weir/fixed-window/batched"),
 		memory("weir/sliding-counter/batched"),
@@ -62,10 +67,7 @@ func (f evaluationFigure) against(one, other string, callers int, bound Bound) C
 		Title: fmt.Sprintf("%s of %s to %s, callers: %d", f.name, one, other, callers),
 		Bound: bound,
 		rounds: func(run table.Run) ([]float64, error) {
-			return ratios(
-				figures(run.Evaluations, underLoad(one, callers), f.of),
-				figures(run.Evaluations, underLoad(other, callers), f.of),
-			)
+			return run.Evaluations.Ratios(f.of, underLoad(one, callers), underLoad(other, callers))
 		},
 	}
 }
@@ -76,17 +78,38 @@ func underLoad(name string, callers int) func(table.Evaluation) bool {
 	}
 }
 
-func program(name string, most float64) Claim {
-	const reference = "redis_rate/admission"
-	named := func(name string) func(table.Program) bool {
-		return func(p table.Program) bool { return p.Program == name }
-	}
-	cost := func(p table.Program) float64 { return p.Redis }
+// peer is what programs for one level are compared with.
+const peer = "redis_rate/admission"
+
+func program(one, other string, most float64) Claim {
 	return Claim{
-		Title: fmt.Sprintf("server CPU of %s to %s", name, reference),
+		Title: fmt.Sprintf("server CPU of %s to %s", one, other),
 		Bound: Bound{AtMost, most, ""},
 		rounds: func(run table.Run) ([]float64, error) {
-			return ratios(figures(run.Programs, named(name), cost), figures(run.Programs, named(reference), cost))
+			return table.ServerCPURatios(run.Programs, one, other)
+		},
+	}
+}
+
+// roundTrip is one whatever the number of levels, and whatever the load.
+func roundTrip(name string) Claim {
+	return Claim{
+		Title: "commands for an evaluation by " + name,
+		Bound: Bound{AtMost, 1, "commands"},
+		rounds: func(run table.Run) ([]float64, error) {
+			var worst []float64
+			for _, rows := range run.Layered {
+				commands := 0.0
+				for _, row := range rows {
+					if row.Contender == name {
+						commands = max(commands, row.Commands)
+					}
+				}
+				if commands > 0 {
+					worst = append(worst, commands)
+				}
+			}
+			return present(worst)
 		},
 	}
 }
@@ -96,9 +119,8 @@ func memory(name string) Claim {
 		Title: "memory of a key of " + name,
 		Bound: Bound{AtMost, 224, "bytes"},
 		rounds: func(run table.Run) ([]float64, error) {
-			return present(figures(run.Evaluations, underLoad(name, most), func(e table.Evaluation) float64 {
-				return float64(e.BytesPerKey)
-			}))
+			bytes := func(e table.Evaluation) float64 { return float64(e.BytesPerKey) }
+			return present(run.Evaluations.Figures(bytes, underLoad(name, most)))
 		},
 	}
 }
@@ -112,7 +134,7 @@ func page(one, other string, least float64) Claim {
 		Title: fmt.Sprintf("requests per second of %s to %s", one, other),
 		Bound: Bound{AtLeast, least, ""},
 		rounds: func(run table.Run) ([]float64, error) {
-			return ratios(figures(run.Pages, named(one), perSecond), figures(run.Pages, named(other), perSecond))
+			return run.Pages.Ratios(perSecond, named(one), named(other))
 		},
 	}
 }
@@ -125,20 +147,9 @@ func middleware(name string, bound Bound, of func(table.Handler) float64) Claim 
 		Title: name + " that the middleware adds to a request",
 		Bound: bound,
 		rounds: func(run table.Run) ([]float64, error) {
-			return differences(figures(run.Handlers, named("handler/limited"), of), figures(run.Handlers, named("handler/bare"), of))
+			return run.Handlers.Differences(of, named("handler/limited"), named("handler/bare"))
 		},
 	}
-}
-
-// figures has the figure of the row that is meant, of each round that has it.
-func figures[R any](rounds table.Rounds[R], meant func(R) bool, of func(R) float64) []float64 {
-	var all []float64
-	for _, rows := range rounds {
-		if i := slices.IndexFunc(rows, meant); i >= 0 {
-			all = append(all, of(rows[i]))
-		}
-	}
-	return all
 }
 
 func present(all []float64) ([]float64, error) {
@@ -146,24 +157,4 @@ func present(all []float64) ([]float64, error) {
 		return nil, fmt.Errorf("was not measured")
 	}
 	return all, nil
-}
-
-func ratios(of, to []float64) ([]float64, error) {
-	return pairwise(of, to, func(a, b float64) float64 { return a / b })
-}
-
-func differences(of, to []float64) ([]float64, error) {
-	return pairwise(of, to, func(a, b float64) float64 { return a - b })
-}
-
-// pairwise compares what was measured in the same round.
-func pairwise(of, to []float64, compare func(a, b float64) float64) ([]float64, error) {
-	if len(of) == 0 || len(of) != len(to) {
-		return nil, fmt.Errorf("was measured in %d and %d rounds", len(of), len(to))
-	}
-	compared := make([]float64, len(of))
-	for i := range of {
-		compared[i] = compare(of[i], to[i])
-	}
-	return compared, nil
 }

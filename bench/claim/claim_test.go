@@ -22,7 +22,10 @@ func goodRun(rounds int) table.Run {
 			{Program: "weir/fixed-window/denial", Redis: 10.5},
 			{Program: "weir/sliding-counter/denial", Redis: 10.5},
 			{Program: "weir/token-bucket/denial", Redis: 10.5},
+			{Program: "weir/layered/1/admission", Redis: 10},
+			{Program: "weir/layered/2/admission", Redis: 17},
 		})
+		run.Layered = append(run.Layered, goodLayers())
 		run.Pages = append(run.Pages, []table.Page{
 			{Path: "http/no-op-port", PerSecond: 2000},
 			{Path: "http/redis-batched", PerSecond: 1200},
@@ -50,6 +53,17 @@ func goodEvaluations() []table.Evaluation {
 	add(table.Evaluation{PerSecond: 100, P99: 100, Client: 10}, "redis_rate", most)
 	add(table.Evaluation{PerSecond: 100}, "redis_rate", fewer)
 	add(table.Evaluation{PerSecond: 125}, "ulule", most)
+	return rows
+}
+
+func goodLayers() []table.Layered {
+	var rows []table.Layered
+	for _, callers := range []int{fewer, most} {
+		for _, one := range contender.AllLayered() {
+			evaluation := table.Evaluation{Contender: one.Name, Callers: callers, Subjects: contender.Subjects}
+			rows = append(rows, table.Layered{Evaluation: evaluation, Levels: one.Levels, Commands: 1})
+		}
+	}
 	return rows
 }
 
@@ -132,6 +146,26 @@ func TestJudgeCatchesPlantedFaults(t *testing.T) {
 			func(run *table.Run, round int) { run.Programs[round][6].Redis += 0.1 },
 			[]string{"server CPU of weir/token-bucket/denial"},
 		},
+		"a second level": {
+			func(run *table.Run, round int) { run.Programs[round][8].Redis += 0.1 },
+			[]string{"server CPU of weir/layered/2/admission to weir/layered/1/admission"},
+		},
+		"a cheaper first level": {
+			func(run *table.Run, round int) { run.Programs[round][7].Redis -= 0.1 },
+			[]string{"server CPU of weir/layered/2/admission to weir/layered/1/admission"},
+		},
+		"two levels beside a single evaluation": {
+			func(run *table.Run, round int) { run.Programs[round][7].Redis, run.Programs[round][8].Redis = 15, 24.1 },
+			[]string{"server CPU of weir/layered/2/admission to weir/fixed-window/admission"},
+		},
+		"a second command at one caller": {
+			func(run *table.Run, round int) { run.Layered[round][1].Commands = 2 },
+			[]string{"commands for an evaluation by weir/layered/2/batched"},
+		},
+		"a command too many at the most callers": {
+			func(run *table.Run, round int) { run.Layered[round][7].Commands = 1.0001 },
+			[]string{"commands for an evaluation by weir/layered/5/batched"},
+		},
 		"HTTP with nothing to ask": {
 			func(run *table.Run, round int) { run.Pages[round][0].PerSecond = 2401 },
 			[]string{"http/redis-batched to http/no-op-port"},
@@ -208,8 +242,16 @@ func TestJudgeRefuses(t *testing.T) {
 			}
 		},
 		"a round without a program": func(run *table.Run) { run.Programs[3] = run.Programs[3][1:] },
-		"no HTTP":                   func(run *table.Run) { run.Pages = nil },
-		"no handlers":               func(run *table.Run) { run.Handlers = nil },
+		"no levels":                 func(run *table.Run) { run.Layered = nil },
+		"a number of levels that is missing": func(run *table.Run) {
+			for round := range run.Layered {
+				run.Layered[round] = slices.DeleteFunc(run.Layered[round],
+					func(l table.Layered) bool { return l.Levels == 3 })
+			}
+		},
+		"too few rounds with levels": func(run *table.Run) { run.Layered = run.Layered[1:] },
+		"no HTTP":                    func(run *table.Run) { run.Pages = nil },
+		"no handlers":                func(run *table.Run) { run.Handlers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := goodRun(MinRounds)

@@ -37,6 +37,8 @@ type Contender struct {
 	Command string
 	// Trips says how often.
 	Trips Trips
+	// Levels is how many levels it decides at once; 0 if it knows no levels.
+	Levels int
 	// Keys is the pattern of its keys; empty if it has none.
 	Keys string
 	// Open connects to a server. The caller closes what it returns.
@@ -85,7 +87,8 @@ func (c Contender) Check(sample load.Sample, used store.Usage) error {
 	return nil
 }
 
-// All lists the contenders in the order of the results.
+// All lists the contenders that decide about one subject, in the order of the
+// results.
 func All() []Contender {
 	return append(append(floors(), weirs()...), peers()...)
 }

@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 // and that no two share keys.
 func TestAll(t *testing.T) {
 	names, keys := make(map[string]bool), make(map[string]bool)
-	for _, one := range All() {
+	for _, one := range append(All(), AllLayered()...) {
 		if names[one.Name] || one.Name == "" {
 			t.Errorf("the name %q is not its own", one.Name)
 		}

@@ -41,7 +41,7 @@ func weirs() []Contender {
 				Trips:   OneTrip,
 				Keys:    KeysOf(policyID),
 				Open: func(ctx context.Context, address string) (Decider, error) {
-					return OpenWeir(ctx, address, dispatch, policyID, algorithm.parameters)
+					return OpenWeir(ctx, address, dispatch, Policy{policyID, algorithm.parameters})
 				},
 			})
 		}
@@ -62,26 +62,32 @@ var _ Decider = (*Weir)(nil)
 
 // OpenWeir makes a limiter that is ready. Its requests are prepared, as its peers'
 // keys are.
-func OpenWeir(ctx context.Context, address string, dispatch redislimit.Dispatch, policyID string, parameters ratelimit.Parameters) (*Weir, error) {
-	catalog, err := NewCatalog(policyID, parameters)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := Secret()
-	if err != nil {
-		return nil, err
-	}
-	limiter, err := NewLimiter(ctx, address, dispatch, catalog)
+func OpenWeir(ctx context.Context, address string, dispatch redislimit.Dispatch, policy Policy) (*Weir, error) {
+	limiter, key, err := openLimiter(ctx, address, dispatch, policy)
 	if err != nil {
 		return nil, err
 	}
 	w := &Weir{limiter: limiter, requests: make([]ratelimit.Request, Subjects)}
 	for i := range w.requests {
-		if w.requests[i], err = newRequest(policyID, subjectName(i), secret.SubjectKey()); err != nil {
+		if w.requests[i], err = newRequest(policy.ID, subjectName(i), key); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// openLimiter makes a limiter that is ready, and the key of its subjects' pseudonyms.
+func openLimiter(ctx context.Context, address string, dispatch redislimit.Dispatch, policies ...Policy) (*redislimit.Limiter, *pseudonym.Key, error) {
+	catalog, err := NewCatalog(policies...)
+	if err != nil {
+		return nil, nil, err
+	}
+	secret, err := Secret()
+	if err != nil {
+		return nil, nil, err
+	}
+	limiter, err := NewLimiter(ctx, address, dispatch, catalog)
+	return limiter, secret.SubjectKey(), err
 }
 
 // Decide evaluates. An outcome that is no decision is an error.
@@ -97,25 +103,38 @@ func (w *Weir) Decide(ctx context.Context, subject int) (bool, error) {
 // Close closes the limiter; nothing is in flight any more.
 func (w *Weir) Close() error { return w.limiter.Close(context.Background()) }
 
-// NewCatalog has one policy, with everything but its parameters as usual.
-func NewCatalog(policyID string, parameters ratelimit.Parameters) (*ratelimit.Catalog, error) {
-	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
-		ID:                 policyID,
+// Policy is a policy with everything but its ID and its parameters as usual.
+type Policy struct {
+	ID         string
+	Parameters ratelimit.Parameters
+}
+
+// NewCatalog has these policies.
+func NewCatalog(policies ...Policy) (*ratelimit.Catalog, error) {
+	built := make([]ratelimit.Policy, len(policies))
+	for i, policy := range policies {
+		var err error
+		if built[i], err = policy.build(); err != nil {
+			return nil, err
+		}
+	}
+	snapshot, err := ratelimit.NewSnapshot(built...)
+	if err != nil {
+		return nil, err
+	}
+	return ratelimit.NewCatalog(snapshot), nil
+}
+
+func (p Policy) build() (ratelimit.Policy, error) {
+	return ratelimit.NewPolicy(ratelimit.PolicySpec{
+		ID:                 p.ID,
 		Revision:           1,
-		Parameters:         parameters,
+		Parameters:         p.Parameters,
 		MaxCost:            1,
 		CleanupGrace:       time.Minute,
 		MaxClockRegression: 250 * time.Millisecond,
 		FailurePolicy:      ratelimit.FailClosed,
 	})
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := ratelimit.NewSnapshot(policy)
-	if err != nil {
-		return nil, err
-	}
-	return ratelimit.NewCatalog(snapshot), nil
 }
 
 // The client library's own defaults, which the peers have too: a hiccup of the
@@ -159,9 +178,17 @@ func Secret() (pseudonym.Secret, error) {
 }
 
 func newRequest(policyID, subject string, key *pseudonym.Key) (ratelimit.Request, error) {
-	who, err := pseudonym.ParseSubject(subject)
+	who, err := digest(subject, key)
 	if err != nil {
 		return ratelimit.Request{}, err
 	}
-	return ratelimit.NewRequest(ratelimit.RequestSpec{PolicyID: policyID, Subject: who.Digest(key), Cost: 1})
+	return ratelimit.NewRequest(ratelimit.RequestSpec{PolicyID: policyID, Subject: who, Cost: 1})
+}
+
+func digest(subject string, key *pseudonym.Key) (pseudonym.Digest, error) {
+	who, err := pseudonym.ParseSubject(subject)
+	if err != nil {
+		return pseudonym.Digest{}, err
+	}
+	return who.Digest(key), nil
 }

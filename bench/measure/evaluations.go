@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redis/go-redis/v9"
+
 	"example.com/weir/bench/contender"
 	"example.com/weir/bench/load"
 	"example.com/weir/bench/store"
@@ -29,33 +31,26 @@ func Cells(callers []int) []Cell {
 	return append(cells, Cell{slices.Max(callers), 1})
 }
 
-// Evaluations compares the contenders.
+// Evaluations compares the contenders that decide about one subject.
 func Evaluations(ctx context.Context, plan Plan) (table.Rounds[table.Evaluation], error) {
-	client := store.Connect(plan.Address)
-	defer client.Close()
-	e := &evaluations{plan: plan, server: store.NewObserver(client)}
-	defer e.close()
-	if err := e.open(ctx); err != nil || len(e.opened) == 0 {
+	e, err := newEvaluations(ctx, plan, contender.All())
+	if err != nil {
 		return nil, err
 	}
-	rounds := make(table.Rounds[table.Evaluation], plan.Rounds)
-	for _, cell := range Cells(plan.Callers) {
-		plan.Logger.Info("evaluations", "callers", cell.Callers, "subjects", cell.Subjects)
-		rows, err := InRounds(ctx, plan.Rounds, len(e.opened), func(ctx context.Context, i int) (table.Evaluation, error) {
-			return e.measure(ctx, e.opened[i], cell)
-		})
+	defer e.close()
+	measure := func(ctx context.Context, one opened, cell Cell) (table.Evaluation, error) {
+		sample, used, err := e.measure(ctx, one, cell)
 		if err != nil {
-			return nil, err
+			return table.Evaluation{}, err
 		}
-		for round := range rounds {
-			rounds[round] = append(rounds[round], rows[round]...)
-		}
+		return newEvaluation(one.Name, cell, sample, used), nil
 	}
-	return rounds, e.weigh(ctx, rounds)
+	return underLoads(ctx, e, Cells(plan.Callers), measure, func(row *table.Evaluation) *table.Evaluation { return row })
 }
 
 type evaluations struct {
 	plan   Plan
+	client *redis.Client
 	server store.Observer
 	opened []opened
 }
@@ -65,18 +60,23 @@ type opened struct {
 	contender.Decider
 }
 
-func (e *evaluations) open(ctx context.Context) error {
-	for _, one := range contender.All() {
-		if !e.plan.Only.MatchString(one.Name) {
+// newEvaluations opens those of contenders that plan has chosen. Nothing is left
+// open on an error.
+func newEvaluations(ctx context.Context, plan Plan, contenders []contender.Contender) (*evaluations, error) {
+	client := store.Connect(plan.Address)
+	e := &evaluations{plan: plan, client: client, server: store.NewObserver(client)}
+	for _, one := range contenders {
+		if !plan.Only.MatchString(one.Name) {
 			continue
 		}
-		decider, err := one.Open(ctx, e.plan.Address)
+		decider, err := one.Open(ctx, plan.Address)
 		if err != nil {
-			return fmt.Errorf("%s: %w", one.Name, err)
+			e.close()
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
 		e.opened = append(e.opened, opened{one, decider})
 	}
-	return nil
+	return e, nil
 }
 
 func (e *evaluations) close() {
@@ -85,31 +85,62 @@ func (e *evaluations) close() {
 			e.plan.Logger.Warn("a contender did not close", "contender", one.Name, "error", err)
 		}
 	}
+	_ = e.client.Close()
 }
 
-func (e *evaluations) measure(ctx context.Context, one opened, cell Cell) (table.Evaluation, error) {
+// underLoads measures everything that e has opened under one load after the other.
+// The rows are of any kind that has an evaluation in it.
+func underLoads[R any](
+	ctx context.Context, e *evaluations, cells []Cell,
+	measure func(context.Context, opened, Cell) (R, error), evaluation func(*R) *table.Evaluation,
+) (table.Rounds[R], error) {
+	if len(e.opened) == 0 {
+		return nil, nil
+	}
+	rounds := make(table.Rounds[R], e.plan.Rounds)
+	for _, cell := range cells {
+		e.plan.Logger.Info("evaluations", "callers", cell.Callers, "subjects", cell.Subjects)
+		rows, err := InRounds(ctx, e.plan.Rounds, len(e.opened), func(ctx context.Context, i int) (R, error) {
+			return measure(ctx, e.opened[i], cell)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for round := range rounds {
+			rounds[round] = append(rounds[round], rows[round]...)
+		}
+	}
+	sizes, err := e.sizes(ctx)
+	for _, rows := range rounds {
+		for i := range rows {
+			row := evaluation(&rows[i])
+			row.BytesPerKey = sizes[row.Contender]
+		}
+	}
+	return rounds, err
+}
+
+// measure is one measurement that can be believed.
+func (e *evaluations) measure(ctx context.Context, one opened, cell Cell) (sample load.Sample, used store.Usage, err error) {
 	// A peer's state may have expired since it was measured last.
 	if err := load.Prime(ctx, primers, cell.Subjects, one.Decide); err != nil {
-		return table.Evaluation{}, fmt.Errorf("%s: %w", one.Name, err)
+		return sample, used, fmt.Errorf("%s: %w", one.Name, err)
 	}
 	plan := load.Plan{Callers: cell.Callers, Subjects: cell.Subjects, Duration: WarmUp}
 	load.Run(ctx, plan, one.Decide)
 
 	before, err := e.server.Usage(ctx)
 	if err != nil {
-		return table.Evaluation{}, err
+		return sample, used, err
 	}
 	plan.Duration = e.plan.Duration
-	sample := load.Run(ctx, plan, one.Decide)
+	sample = load.Run(ctx, plan, one.Decide)
 	after, err := e.server.Usage(ctx)
 	if err != nil {
-		return table.Evaluation{}, err
+		return sample, used, err
 	}
-	used := after.Since(before)
-	if err := one.Check(sample, used); err != nil {
-		return table.Evaluation{}, err
-	}
-	return newEvaluation(one.Name, cell, sample, used), nil
+	used = after.Since(before)
+	return sample, used, one.Check(sample, used)
 }
 
 func newEvaluation(name string, cell Cell, sample load.Sample, used store.Usage) table.Evaluation {
@@ -129,8 +160,9 @@ func newEvaluation(name string, cell Cell, sample load.Sample, used store.Usage)
 	}
 }
 
-// weigh fills in the memory of keys, which all rounds share.
-func (e *evaluations) weigh(ctx context.Context, rounds table.Rounds[table.Evaluation]) error {
+// sizes is the memory of each contender's largest key, by the contender's name. All
+// rounds share it.
+func (e *evaluations) sizes(ctx context.Context) (map[string]int64, error) {
 	sizes := make(map[string]int64)
 	for _, one := range e.opened {
 		if one.Keys == "" {
@@ -138,14 +170,9 @@ func (e *evaluations) weigh(ctx context.Context, rounds table.Rounds[table.Evalu
 		}
 		size, err := e.server.LargestKey(ctx, one.Keys)
 		if err != nil {
-			return fmt.Errorf("%s: %w", one.Name, err)
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
 		sizes[one.Name] = size
 	}
-	for _, rows := range rounds {
-		for i := range rows {
-			rows[i].BytesPerKey = sizes[rows[i].Contender]
-		}
-	}
-	return nil
+	return sizes, nil
 }

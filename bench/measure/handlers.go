@@ -45,7 +45,10 @@ type namedHandler struct {
 }
 
 func behindMiddleware(next http.Handler) (http.Handler, error) {
-	catalog, err := contender.NewCatalog(handlerPolicy, ratelimit.FixedWindow{Limit: 1_000_000, Window: month})
+	catalog, err := contender.NewCatalog(contender.Policy{
+		ID:         handlerPolicy,
+		Parameters: ratelimit.FixedWindow{Limit: 1_000_000, Window: month},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -75,3 +75,19 @@ func TestCells(t *testing.T) {
 		t.Errorf("loads are %v, want %v", got, want)
 	}
 }
+
+// Ensure that several levels are measured under the least load and under the most,
+// and once where that is the same.
+func TestLayeredCells(t *testing.T) {
+	for _, test := range []struct {
+		callers []int
+		want    []Cell
+	}{
+		{[]int{16, 1, 128}, []Cell{{1, contender.Subjects}, {128, contender.Subjects}}},
+		{[]int{128}, []Cell{{128, contender.Subjects}}},
+	} {
+		if got := LayeredCells(test.callers); !slices.Equal(got, test.want) {
+			t.Errorf("loads for %v are %v, want %v", test.callers, got, test.want)
+		}
+	}
+}

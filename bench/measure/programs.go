@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,6 +13,7 @@ import (
 	"example.com/weir/bench/load"
 	"example.com/weir/bench/store"
 	"example.com/weir/bench/table"
+	"example.com/weir/lua"
 )
 
 const (
@@ -23,12 +25,13 @@ const (
 
 // program is a program with everything that it is called with.
 type program struct {
-	name      string
-	digest    string
-	keys      []string
+	name   string
+	digest string
+	// keys are those of each evaluation.
+	keys      [][]string
 	arguments []any
 	// is checks a reply: another answer would have another cost.
-	is func(reply any) bool
+	is func(reply []any) bool
 }
 
 // Programs compares what programs alone cost the server: the same client sends
@@ -79,11 +82,12 @@ func redisRateProgram(ctx context.Context, address string, client *redis.Client)
 	if err != nil {
 		return program{}, err
 	}
-	keys := make([]string, contender.Subjects)
+	keys := make([][]string, contender.Subjects)
 	for i := range keys {
-		keys[i] = fmt.Sprintf("rate:program-%07d", i)
+		keys[i] = []string{fmt.Sprintf("rate:program-%07d", i)}
 	}
-	return program{digest: digest, keys: keys, arguments: arguments, is: func(reply any) bool { return reply == int64(1) }}, nil
+	admits := func(reply []any) bool { return len(reply) > 0 && reply[0] == int64(1) }
+	return program{digest: digest, keys: keys, arguments: arguments, is: admits}, nil
 }
 
 func (p program) measure(ctx context.Context, plan Plan, client *redis.Client, server store.Observer) (table.Program, error) {
@@ -111,13 +115,12 @@ func (p program) measure(ctx context.Context, plan Plan, client *redis.Client, s
 	return table.Program{Program: p.name, Redis: table.Rounded(micros(used.CPU, evaluations))}, nil
 }
 
-// send evaluates for a batch of keys, from the first on.
+// send sends a batch of evaluations, from the first on.
 func (p program) send(ctx context.Context, client *redis.Client, first int) error {
 	pipe := client.Pipeline()
 	commands := make([]*redis.Cmd, batch)
 	for i := range commands {
-		key := (first + i) % len(p.keys)
-		commands[i] = pipe.EvalSha(ctx, p.digest, p.keys[key:key+1], p.arguments...)
+		commands[i] = pipe.EvalSha(ctx, p.digest, p.keys[(first+i)%len(p.keys)], p.arguments...)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -127,7 +130,7 @@ func (p program) send(ctx context.Context, client *redis.Client, first int) erro
 		if err != nil {
 			return err
 		}
-		if len(reply) == 0 || !p.is(reply[0]) {
+		if !p.is(reply) {
 			return fmt.Errorf("reply is %v", reply)
 		}
 	}
@@ -136,7 +139,7 @@ func (p program) send(ctx context.Context, client *redis.Client, first int) erro
 
 // prepare lets the adapter itself create the state, and takes over its keys.
 func (c weirCall) prepare(ctx context.Context, address string, client *redis.Client) (prepared program, err error) {
-	weir, err := contender.OpenWeir(ctx, address, redislimit.Pooled, c.policyID, c.parameters)
+	weir, err := c.open(ctx, address)
 	if err != nil {
 		return program{}, err
 	}
@@ -144,18 +147,75 @@ func (c weirCall) prepare(ctx context.Context, address string, client *redis.Cli
 	if err := load.Prime(ctx, primers, contender.Subjects, weir.Decide); err != nil {
 		return program{}, err
 	}
-	keys, err := store.NewObserver(client).Keys(ctx, contender.KeysOf(c.policyID))
+	keys, err := c.keys(ctx, store.NewObserver(client))
 	if err != nil {
 		return program{}, err
 	}
-	if len(keys) != contender.Subjects {
-		return program{}, errors.New("the adapter's keys are not where they are looked for")
+	return program{name: c.name, digest: c.program.SHA1, keys: keys, arguments: c.arguments(), is: c.is}, nil
+}
+
+func (c weirCall) open(ctx context.Context, address string) (contender.Decider, error) {
+	policies := make([]contender.Policy, len(c.levels))
+	for i, level := range c.levels {
+		policies[i] = level.policy
 	}
-	return program{
-		name:      c.name,
-		digest:    c.program.SHA1,
-		keys:      keys,
-		arguments: c.arguments,
-		is:        func(reply any) bool { return reply == c.answer },
-	}, nil
+	if c.program.Name == lua.Layered().Name {
+		return contender.OpenLayered(ctx, address, redislimit.Pooled, policies...)
+	}
+	return contender.OpenWeir(ctx, address, redislimit.Pooled, policies[0])
+}
+
+// keys finds the keys of each evaluation, in the order of the levels.
+func (c weirCall) keys(ctx context.Context, server store.Observer) ([][]string, error) {
+	found := make([][]string, len(c.levels))
+	for i, level := range c.levels {
+		var err error
+		if found[i], err = server.Keys(ctx, contender.KeysOf(level.policy.ID)); err != nil {
+			return nil, err
+		}
+	}
+	keys := byRoot(found)
+	if len(keys) != contender.Roots(len(c.levels)) {
+		return nil, errors.New("the adapter's keys are not where they are looked for")
+	}
+	return keys, nil
+}
+
+// byRoot puts the keys of each level together by what they have in common, which is
+// the hash tag of their root. It leaves out a root that has not one key at each
+// level.
+func byRoot(levels [][]string) [][]string {
+	roots := make(map[string][]string, len(levels[0]))
+	for _, keys := range levels {
+		for _, key := range keys {
+			roots[hashTag(key)] = append(roots[hashTag(key)], key)
+		}
+	}
+	var grouped [][]string
+	for _, first := range levels[0] { // in the order in which the server lists them
+		if keys := roots[hashTag(first)]; len(keys) == len(levels) {
+			grouped = append(grouped, keys)
+		}
+	}
+	return grouped
+}
+
+// hashTag is what decides a key's slot.
+func hashTag(key string) string {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, _ := strings.Cut(rest, "}")
+	return tag
+}
+
+// is tells whether every level has its answer.
+func (c weirCall) is(reply []any) bool {
+	if len(reply) != len(c.levels)*replyFields {
+		return false
+	}
+	for i, level := range c.levels {
+		if reply[i*replyFields] != level.answer {
+			return false
+		}
+	}
+	return true
 }

@@ -16,29 +16,35 @@ import (
 	"example.com/weir/bench/table"
 )
 
-// chart is a bar for each contender, at the most callers and all subjects, each
-// labelled with its figure.
+// chart is a bar for each thing that is compared, each labelled with its figure.
 type chart struct {
 	file  string
 	title string
-	of    func(table.Evaluation) float64
+	bars  func(table.Run) []bar // from below to above
 	label func(float64) string
+}
+
+type bar struct {
+	name   string
+	figure float64
+	color  color.Color
 }
 
 func allCharts() []chart {
 	return []chart{
 		{
 			"throughput.svg", "Evaluations per second, 128 callers (more is better)",
-			func(e table.Evaluation) float64 { return e.PerSecond }, whole,
+			contenders(func(e table.Evaluation) float64 { return e.PerSecond }), whole,
 		},
 		{
 			"latency.svg", "99th percentile of latency in µs, 128 callers (less is better)",
-			func(e table.Evaluation) float64 { return e.P99 }, whole,
+			contenders(func(e table.Evaluation) float64 { return e.P99 }), whole,
 		},
 		{
 			"cpu.svg", "Client CPU per evaluation in µs, 128 callers (less is better)",
-			func(e table.Evaluation) float64 { return e.Client }, tenth,
+			contenders(func(e table.Evaluation) float64 { return e.Client }), tenth,
 		},
+		{"levels.svg", "Redis CPU per evaluation in µs, by levels (less is better)", layers, hundredth},
 	}
 }
 
@@ -59,57 +65,53 @@ var (
 
 // draw makes an SVG document.
 func (c chart) draw(run table.Run) ([]byte, error) {
-	rows := charted(run)
+	bars := c.bars(run)
 	p := plot.New()
 	p.Title.Text = c.title
 	p.X.Min = 0
-	names := make([]string, len(rows))
-	for i, row := range rows {
-		names[i] = row.Contender
-		if err := c.add(p, row, i); err != nil {
+	names := make([]string, len(bars))
+	for i, bar := range bars {
+		names[i] = bar.name
+		if err := c.add(p, bar, i); err != nil {
 			return nil, err
 		}
 	}
 	p.NominalY(names...)
 
-	canvas := vgsvg.New(width, margins+vg.Length(len(rows))*barPitch)
+	canvas := vgsvg.New(width, margins+vg.Length(len(bars))*barPitch)
 	p.Draw(draw.Crop(draw.New(canvas), padding, -padding, padding, -padding))
 	var svg bytes.Buffer
 	_, err := canvas.WriteTo(&svg)
 	return svg.Bytes(), err
 }
 
-func (c chart) add(p *plot.Plot, row table.Evaluation, at int) error {
-	figure := c.of(row)
-	bar, err := plotter.NewBarChart(plotter.Values{figure}, barWidth)
+func (c chart) add(p *plot.Plot, b bar, at int) error {
+	drawn, err := plotter.NewBarChart(plotter.Values{b.figure}, barWidth)
 	if err != nil {
 		return err
 	}
-	bar.Horizontal = true
-	bar.XMin = float64(at)
-	bar.LineStyle.Width = 0
-	bar.Color = theirs
-	if strings.HasPrefix(row.Contender, "weir/") {
-		bar.Color = ours
-	}
+	drawn.Horizontal = true
+	drawn.XMin = float64(at)
+	drawn.LineStyle.Width = 0
+	drawn.Color = b.color
 	label, err := plotter.NewLabels(plotter.XYLabels{
-		XYs:    plotter.XYs{{X: figure, Y: float64(at)}},
-		Labels: []string{c.label(figure)},
+		XYs:    plotter.XYs{{X: b.figure, Y: float64(at)}},
+		Labels: []string{c.label(b.figure)},
 	})
 	if err != nil {
 		return err
 	}
 	label.Offset.X = vg.Millimeter
 	label.Offset.Y = -vg.Millimeter
-	p.Add(bar, label)
-	p.X.Max = max(p.X.Max, figure*roomRight)
+	p.Add(drawn, label)
+	p.X.Max = max(p.X.Max, b.figure*roomRight)
 	return nil
 }
 
 // missing is a name or a label that svg does not show.
 func (c chart) missing(svg []byte, run table.Run) string {
-	for _, row := range charted(run) {
-		for _, text := range []string{row.Contender, c.label(c.of(row))} {
+	for _, bar := range c.bars(run) {
+		for _, text := range []string{bar.name, c.label(bar.figure)} {
 			if !bytes.Contains(svg, []byte(">"+text+"<")) {
 				return text
 			}
@@ -118,16 +120,41 @@ func (c chart) missing(svg []byte, run table.Run) string {
 	return ""
 }
 
-// charted are the rows that charts show, from below to above.
-func charted(run table.Run) []table.Evaluation {
-	var rows []table.Evaluation
-	for _, row := range run.Evaluations.Medians(table.MedianEvaluation) {
-		if row.Callers == chartedCallers && row.Subjects == contender.Subjects {
-			rows = append(rows, row)
+// contenders are the bars of all contenders, at the most callers and all subjects.
+func contenders(figure func(table.Evaluation) float64) func(table.Run) []bar {
+	return func(run table.Run) []bar {
+		var bars []bar
+		for _, row := range run.Evaluations.Medians(table.MedianEvaluation) {
+			if row.Callers != chartedCallers || row.Subjects != contender.Subjects {
+				continue
+			}
+			one := bar{row.Contender, figure(row), theirs}
+			if strings.HasPrefix(row.Contender, "weir/") {
+				one.color = ours
+			}
+			bars = append(bars, one)
 		}
+		slices.Reverse(bars)
+		return bars
 	}
-	slices.Reverse(rows)
-	return rows
 }
 
 const chartedCallers = 128
+
+// layers are the bars of more and more levels, above that of a single evaluation.
+func layers(run table.Run) []bar {
+	programs := run.Programs.Medians(table.MedianProgram)
+	bars := make([]bar, 0, contender.MostLevels+1)
+	add := func(name string, fill color.Color) {
+		for _, row := range programs {
+			if row.Program == name {
+				bars = append(bars, bar{name, row.Redis, fill})
+			}
+		}
+	}
+	for count := contender.MostLevels; count > 0; count-- {
+		add(contender.LayeredProgram(count), ours)
+	}
+	add(singleProgram, theirs)
+	return bars
+}

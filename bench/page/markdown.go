@@ -75,7 +75,7 @@ func oneLoad(rows []table.Evaluation) string {
 func programs(rows []table.Program) string {
 	text := markdown{"| program and answer | Redis CPU µs |\n|---|--:|\n"}
 	for _, p := range rows {
-		text.add(p.Program, fmt.Sprintf("%.2f", p.Redis))
+		text.add(p.Program, hundredth(p.Redis))
 	}
 	return text.text
 }
@@ -91,7 +91,7 @@ func pages(rows []table.Page) string {
 func handlers(rows []table.Handler) string {
 	text := markdown{"| handler | µs | allocations |\n|---|--:|--:|\n"}
 	for _, h := range rows {
-		text.add(h.Handler, fmt.Sprintf("%.2f", h.Time), tenth(h.Allocs))
+		text.add(h.Handler, hundredth(h.Time), tenth(h.Allocs))
 	}
 	return text.text
 }
@@ -107,5 +107,6 @@ func (m *markdown) add(cells ...any) {
 	m.text += "|\n"
 }
 
-func whole(figure float64) string { return fmt.Sprintf("%.0f", figure) }
-func tenth(figure float64) string { return fmt.Sprintf("%.1f", figure) }
+func whole(figure float64) string     { return fmt.Sprintf("%.0f", figure) }
+func tenth(figure float64) string     { return fmt.Sprintf("%.1f", figure) }
+func hundredth(figure float64) string { return fmt.Sprintf("%.2f", figure) }

@@ -78,10 +78,15 @@ func Fill(text []byte, run table.Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	layers, err := levels(run)
+	if err != nil {
+		return nil, fmt.Errorf("levels: %w", err)
+	}
 	for name, content := range map[string]string{
 		"machine":     machine(run.Machine),
 		"claims":      claims(verdicts),
 		"evaluations": evaluations(run.Evaluations.Medians(table.MedianEvaluation)),
+		"levels":      layers,
 		"programs":    programs(run.Programs.Medians(table.MedianProgram)),
 		"web":         pages(run.Pages.Medians(table.MedianPage)),
 		"handlers":    handlers(run.Handlers.Medians(table.MedianHandler)),

@@ -22,6 +22,8 @@ between
 <!-- end evaluations -->
 <!-- begin programs -->
 <!-- end programs -->
+<!-- begin levels -->
+<!-- end levels -->
 <!-- begin web -->
 <!-- end web -->
 <!-- begin handlers -->
@@ -54,7 +56,25 @@ func plantedRun() table.Run {
 			{Program: "weir/sliding-counter/denial", Redis: 6.25},
 			{Program: "weir/token-bucket/admission", Redis: 7.75},
 			{Program: "weir/token-bucket/denial", Redis: 6.25},
+			{Program: "weir/layered/1/admission", Redis: 8},
+			{Program: "weir/layered/2/admission", Redis: 12},
+			{Program: "weir/layered/3/admission", Redis: 16.5},
+			{Program: "weir/layered/4/admission", Redis: 20},
+			{Program: "weir/layered/5/admission", Redis: 24},
 		})
+		var layers []table.Layered
+		for _, callers := range []int{1, 128} {
+			for i, one := range contender.AllLayered() {
+				layers = append(layers, table.Layered{
+					Evaluation: table.Evaluation{
+						Contender: one.Name, Callers: callers, Subjects: contender.Subjects,
+						PerSecond: float64(9000*callers + i), BytesPerKey: 168,
+					},
+					Levels: one.Levels, Commands: 1,
+				})
+			}
+		}
+		run.Layered = append(run.Layered, layers)
 		run.Pages = append(run.Pages, []table.Page{
 			{Path: "http/no-op-port", PerSecond: 43210}, {Path: "http/redis-batched", PerSecond: 32100}, {Path: "http/redis-pooled", PerSecond: 21000},
 		})
@@ -74,7 +94,8 @@ func TestFill(t *testing.T) {
 	for _, want := range []string{
 		"# Title\n<!-- begin machine -->\nRun of 2026-11-30: 7 rounds", "Abacus",
 		"| weir/fixed-window/batched | 1280001 |", "### One caller", "### 128 callers",
-		"| redis_rate/admission | 6.50 |", "| http/no-op-port | 43210 |", "| handler/limited | 2.34 | 13.0 |",
+		"| redis_rate/admission | 6.50 |", "| 3 | 16.50 | 2.06 × | 2.28 × | 0.76 × |",
+		"### Levels: one caller\n\n| levels |", "### Levels: 128 callers", "| 5 | 1152003 | 0 | 0 | 0.0 | 0.0 | 0.0 | 1 | 840 |", "| http/no-op-port | 43210 |", "| handler/limited | 2.34 | 13.0 |",
 		"<!-- end claims -->\nbetween\n<!-- begin evaluations -->", "<!-- end handlers -->\nthe end\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -93,7 +114,7 @@ func TestFill(t *testing.T) {
 // Ensure that a page without a table's place is an error, and no table is lost
 // in silence.
 func TestFillNeedsMarkers(t *testing.T) {
-	for _, name := range []string{"machine", "claims", "evaluations", "programs", "web", "handlers"} {
+	for _, name := range []string{"machine", "claims", "evaluations", "programs", "levels", "web", "handlers"} {
 		for _, kind := range []string{"begin", "end"} {
 			marker := fmt.Sprintf("<!-- %s %s -->\n", kind, name)
 			if _, err := Fill([]byte(strings.Replace(template, marker, "", 1)), plantedRun()); err == nil {
@@ -144,5 +165,8 @@ func TestCheck(t *testing.T) {
 	planted(document, "2026-11-30", "2026-12-01")
 	planted("performance/throughput.svg", ">1280001<", ">1290001<")
 	planted("performance/latency.svg", ">7001<", ">6001<")
+	planted(document, "| 2 | 12.00 | 1.50 × |", "| 2 | 12.00 | 1.40 × |")
+	planted("performance/levels.svg", ">16.50<", ">15.50<")
+	planted("performance/levels.svg", ">weir/layered/4/admission<", ">weir/layered/6/admission<")
 	planted("performance/cpu.svg", ">weir/token-bucket/batched<", ">weir/leaky-bucket/batched<")
 }

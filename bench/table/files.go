@@ -13,6 +13,7 @@ import (
 // round, from which they can be computed again.
 const (
 	resultsFile  = "results.json"
+	layeredFile  = "layered.json"
 	programsFile = "programs.json"
 	pagesFile    = "web.json"
 	handlersFile = "handlers.json"
@@ -35,10 +36,12 @@ func Write(directory string, run Run) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(directory, machineFile), append(machine, '\n'), 0o644),
 		writeRows(filepath.Join(directory, resultsFile), run.Evaluations.Medians(MedianEvaluation)),
+		writeRows(filepath.Join(directory, layeredFile), run.Layered.Medians(MedianLayered)),
 		writeRows(filepath.Join(directory, programsFile), run.Programs.Medians(MedianProgram)),
 		writeRows(filepath.Join(directory, pagesFile), run.Pages.Medians(MedianPage)),
 		writeRows(filepath.Join(directory, handlersFile), run.Handlers.Medians(MedianHandler)),
 		writeRows(filepath.Join(rounds, evaluationsFile), run.Evaluations),
+		writeRows(filepath.Join(rounds, layeredFile), run.Layered),
 		writeRows(filepath.Join(rounds, programsFile), run.Programs),
 		writeRows(filepath.Join(rounds, pagesFile), run.Pages),
 		writeRows(filepath.Join(rounds, handlersFile), run.Handlers),
@@ -53,6 +56,7 @@ func Read(directory string) (Run, error) {
 	if err := errors.Join(
 		read(filepath.Join(directory, machineFile), &run.Machine),
 		read(filepath.Join(rounds, evaluationsFile), &run.Evaluations),
+		read(filepath.Join(rounds, layeredFile), &run.Layered),
 		read(filepath.Join(rounds, programsFile), &run.Programs),
 		read(filepath.Join(rounds, pagesFile), &run.Pages),
 		read(filepath.Join(rounds, handlersFile), &run.Handlers),
@@ -61,6 +65,7 @@ func Read(directory string) (Run, error) {
 	}
 	return run, errors.Join(
 		expectRows(filepath.Join(directory, resultsFile), run.Evaluations.Medians(MedianEvaluation)),
+		expectRows(filepath.Join(directory, layeredFile), run.Layered.Medians(MedianLayered)),
 		expectRows(filepath.Join(directory, programsFile), run.Programs.Medians(MedianProgram)),
 		expectRows(filepath.Join(directory, pagesFile), run.Pages.Medians(MedianPage)),
 		expectRows(filepath.Join(directory, handlersFile), run.Handlers.Medians(MedianHandler)),

@@ -41,6 +41,19 @@ func MedianEvaluation(rows []Evaluation) Evaluation {
 	return median
 }
 
+// MedianLayered is the median of rows of one number of levels under one load. Of
+// what must not vary it keeps the worst.
+func MedianLayered(rows []Layered) Layered {
+	median := rows[0]
+	evaluations := make([]Evaluation, len(rows))
+	for i, row := range rows {
+		evaluations[i] = row.Evaluation
+		median.Commands = max(median.Commands, row.Commands)
+	}
+	median.Evaluation = MedianEvaluation(evaluations)
+	return median
+}
+
 // MedianProgram is the median of rows of one program.
 func MedianProgram(rows []Program) Program {
 	median := rows[0]

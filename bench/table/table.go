@@ -10,6 +10,7 @@ type Rounds[R any] [][]R
 type Run struct {
 	Machine     Machine
 	Evaluations Rounds[Evaluation]
+	Layered     Rounds[Layered]
 	Programs    Rounds[Program]
 	Pages       Rounds[Page]
 	Handlers    Rounds[Handler]
@@ -36,6 +37,16 @@ type Evaluation struct {
 	// Admitted is a share, 0 to 1.
 	Admitted float64 `json:"admitted"`
 	Errors   int64   `json:"errors"`
+}
+
+// Layered is an evaluation of several levels at once, under one load.
+type Layered struct {
+	// BytesPerKey is that of one of the keys: there is one for each level.
+	Evaluation
+
+	Levels int `json:"levels"`
+	// Commands is how many the server has executed for an evaluation.
+	Commands float64 `json:"commands"`
 }
 
 // Program is one program with one kind of answer, in pipelines.

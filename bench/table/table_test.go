@@ -55,6 +55,53 @@ func TestMedianEvaluation(t *testing.T) {
 	}
 }
 
+// Ensure that of several levels each figure has a median too, and that one round
+// with a command too many is kept.
+func TestMedianLayered(t *testing.T) {
+	row := func(n, commands float64) Layered {
+		return Layered{Evaluation: Evaluation{Contender: "weir", PerSecond: n, BytesPerKey: int64(n)}, Levels: 2, Commands: commands}
+	}
+	got := MedianLayered([]Layered{row(3, 1), row(1, 1.5), row(2, 1)})
+	want := Layered{Evaluation: Evaluation{Contender: "weir", PerSecond: 2, BytesPerKey: 3}, Levels: 2, Commands: 1.5}
+	if got != want {
+		t.Errorf("median is\n%+v, want\n%+v", got, want)
+	}
+}
+
+// Ensure that what was measured in the same round is compared, and that nothing
+// else is.
+func TestCompare(t *testing.T) {
+	rounds := Rounds[Program]{
+		{{"a", 2}, {"b", 4}, {"c", 0}},
+		{{"b", 3}, {"a", 6}},
+	}
+	redis := func(p Program) float64 { return p.Redis }
+	named := func(name string) func(Program) bool { return func(p Program) bool { return p.Program == name } }
+	if got := rounds.Figures(redis, named("a")); !slices.Equal(got, []float64{2, 6}) {
+		t.Errorf("figures are %v", got)
+	}
+	if got := rounds.Figures(redis, func(p Program) bool { return p.Program != "a" }); !slices.Equal(got, []float64{4, 3}) {
+		t.Errorf("first figures are %v", got)
+	}
+	if got, err := rounds.Ratios(redis, named("a"), named("b")); err != nil || !slices.Equal(got, []float64{0.5, 2}) {
+		t.Errorf("ratios are %v, %v", got, err)
+	}
+	if got, err := ServerCPURatios(rounds, "b", "a"); err != nil || !slices.Equal(got, []float64{2, 0.5}) {
+		t.Errorf("ratios of server CPU are %v, %v", got, err)
+	}
+	if got, err := rounds.Differences(redis, named("a"), named("b")); err != nil || !slices.Equal(got, []float64{-2, 3}) {
+		t.Errorf("differences are %v, %v", got, err)
+	}
+	for _, other := range []string{"c", "d"} {
+		if got, err := rounds.Ratios(redis, named("a"), named(other)); err == nil {
+			t.Errorf("ratios to %s are %v", other, got)
+		}
+		if got, err := rounds.Differences(redis, named(other), named("a")); err == nil {
+			t.Errorf("differences of %s are %v", other, got)
+		}
+	}
+}
+
 // Ensure that medians are taken row by row over the rounds.
 func TestMedians(t *testing.T) {
 	rounds := Rounds[Program]{
@@ -93,9 +140,14 @@ func plantedRun() Run {
 	return Run{
 		Machine:     Machine{Date: "2026-11-30", Cores: 2, Rounds: 3, Modules: map[string]string{"a": "v1"}},
 		Evaluations: Rounds[Evaluation]{{{Contender: "a", PerSecond: 1}}, {{Contender: "a", PerSecond: 3}}, {{Contender: "a", PerSecond: 2}}},
-		Programs:    Rounds[Program]{{{"p", 1}}, {{"p", 2}}, {{"p", 3}}},
-		Pages:       Rounds[Page]{{{Path: "w", PerSecond: 5}}, {{Path: "w", PerSecond: 6}}, {{Path: "w", PerSecond: 7}}},
-		Handlers:    Rounds[Handler]{{{"h", 1, 2}}, {{"h", 1, 3}}, {{"h", 1, 4}}},
+		Layered: Rounds[Layered]{
+			{{Evaluation: Evaluation{Contender: "l", PerSecond: 1}, Levels: 2, Commands: 1}},
+			{{Evaluation: Evaluation{Contender: "l", PerSecond: 3}, Levels: 2, Commands: 1}},
+			{{Evaluation: Evaluation{Contender: "l", PerSecond: 2}, Levels: 2, Commands: 1}},
+		},
+		Programs: Rounds[Program]{{{"p", 1}}, {{"p", 2}}, {{"p", 3}}},
+		Pages:    Rounds[Page]{{{Path: "w", PerSecond: 5}}, {{Path: "w", PerSecond: 6}}, {{Path: "w", PerSecond: 7}}},
+		Handlers: Rounds[Handler]{{{"h", 1, 2}}, {{"h", 1, 3}}, {{"h", 1, 4}}},
 	}
 }
 
@@ -119,7 +171,7 @@ func TestWriteAndRead(t *testing.T) {
 // Ensure that medians which somebody has touched up are found out, as are files
 // that are missing.
 func TestReadRefuses(t *testing.T) {
-	for _, name := range []string{resultsFile, programsFile, pagesFile, handlersFile} {
+	for _, name := range []string{resultsFile, layeredFile, programsFile, pagesFile, handlersFile} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
 			if err := Write(directory, plantedRun()); err != nil {

@@ -133,5 +133,8 @@ func guard(port ratelimit.EdgePort, catalog *ratelimit.Catalog) (http.Handler, e
 }
 
 func newCatalog() (*ratelimit.Catalog, error) {
-	return contender.NewCatalog(policyID, ratelimit.FixedWindow{Limit: limit, Window: window})
+	return contender.NewCatalog(contender.Policy{
+		ID:         policyID,
+		Parameters: ratelimit.FixedWindow{Limit: limit, Window: window},
+	})
 }
