@@ -99,6 +99,7 @@ func onePerAlgorithm() []ratelimit.PolicySpec {
 	for _, parameters := range []ratelimit.Parameters{
 		ratelimit.FixedWindow{Limit: 2, Window: 24 * time.Hour},
 		ratelimit.SlidingCounter{Limit: 2, Window: 24 * time.Hour},
+		ratelimit.SlidingLog{Limit: 2, Window: 24 * time.Hour},
 		ratelimit.TokenBucket{Capacity: 2, RefillTokens: 1, RefillInterval: 24 * time.Hour},
 	} {
 		specs = append(specs, policySpec(string(parameters.Algorithm()), parameters))
@@ -110,12 +111,19 @@ func onePerAlgorithm() []ratelimit.PolicySpec {
 // it, and deny.
 func decidesEverything(t *testing.T, limiter *redislimit.Limiter, admin *redis.Client) {
 	t.Helper()
+	var levels []ratelimit.Level
 	for _, spec := range onePerAlgorithm() {
+		levels = append(levels, level(t, spec.ID, "somebody else"))
 		one := request(t, spec.ID, "somebody", 1)
 		admin.ScriptFlush(t.Context())
 		wantLabel(t, evaluate(t, limiter, one), "allowed")
 		admin.ScriptFlush(t.Context())
 		wantLabel(t, evaluate(t, limiter, one), "allowed")
 		wantLabel(t, evaluate(t, limiter, one), "denied")
+	}
+	all := layeredRequest(t, "root", levels...)
+	for _, want := range []string{"allowed", "allowed", "denied"} {
+		admin.ScriptFlush(t.Context())
+		wantLabel(t, evaluateLayers(t, limiter, all), want)
 	}
 }

@@ -2,23 +2,25 @@ package redislimit_test
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
 // algorithms are one policy of each, with the same quota and much the same pace.
-func algorithms() map[string]ratelimit.Parameters {
+func algorithms() map[string]ratelimit.Parameters { return algorithmsWith(5) }
+
+func algorithmsWith(quota int64) map[string]ratelimit.Parameters {
 	return map[string]ratelimit.Parameters{
-		"fixed-window":    ratelimit.FixedWindow{Limit: 5, Window: time.Hour},
-		"sliding-counter": ratelimit.SlidingCounter{Limit: 5, Window: time.Hour},
-		"token-bucket":    ratelimit.TokenBucket{Capacity: 5, RefillTokens: 5, RefillInterval: time.Hour},
+		"fixed-window":    ratelimit.FixedWindow{Limit: quota, Window: time.Hour},
+		"sliding-counter": ratelimit.SlidingCounter{Limit: quota, Window: time.Hour},
+		"sliding-log":     ratelimit.SlidingLog{Limit: quota, Window: time.Hour},
+		"token-bucket":    ratelimit.TokenBucket{Capacity: quota, RefillTokens: quota, RefillInterval: time.Hour},
 	}
 }
 
@@ -38,37 +40,45 @@ func eachAlgorithm(t *testing.T, f func(t *testing.T, client *redis.Client, serv
 // Ensure that a denied request is admitted exactly when its retry-after says,
 // although it was denied, and by its own cost.
 func TestAdmitsAtTheAnnouncedTime(t *testing.T) {
-	for name, parameters := range map[string]ratelimit.Parameters{
-		"fixed-window":    ratelimit.FixedWindow{Limit: 4, Window: 400 * time.Millisecond},
-		"sliding-counter": ratelimit.SlidingCounter{Limit: 4, Window: 400 * time.Millisecond},
-		"token-bucket":    ratelimit.TokenBucket{Capacity: 4, RefillTokens: 1, RefillInterval: 100 * time.Millisecond},
-	} {
-		redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-			limiter := newLimiter(t, config(t, server.Addr, policySpec(name, parameters)))
-			one := request(t, name, "somebody", 1)
-			denials := 0
-			for range 14 {
-				decision := decide(t, limiter, one)
-				if decision.Allowed {
-					if decision.RetryAfter != 0 {
-						t.Fatalf("an admission says retry after %v", decision.RetryAfter)
-					}
-					continue
-				}
-				denials++
-				if decision.RetryAfter <= 0 || decision.RetryAfter > 800*time.Millisecond {
-					t.Fatalf("retry after %v", decision.RetryAfter)
-				}
-				// The server's clock may show up to a millisecond less than it is.
-				time.Sleep(decision.RetryAfter + time.Millisecond)
-				if again := decide(t, limiter, one); !again.Allowed {
-					t.Fatalf("denied after waiting the announced %v; now told to wait %v", decision.RetryAfter, again.RetryAfter)
-				}
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		for name, parameters := range map[string]ratelimit.Parameters{
+			"fixed-window":    ratelimit.FixedWindow{Limit: 4, Window: 400 * time.Millisecond},
+			"sliding-counter": ratelimit.SlidingCounter{Limit: 4, Window: 400 * time.Millisecond},
+			"sliding-log":     ratelimit.SlidingLog{Limit: 4, Window: 400 * time.Millisecond},
+			"token-bucket":    ratelimit.TokenBucket{Capacity: 4, RefillTokens: 1, RefillInterval: 100 * time.Millisecond},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				waitAsAnnounced(t, newLimiter(t, config(t, server.Addr, policySpec(name, parameters))), name)
+			})
+		}
+	})
+}
+
+func waitAsAnnounced(t *testing.T, limiter *redislimit.Limiter, policyID string) {
+	t.Helper()
+	one := request(t, policyID, "somebody", 1)
+	denials := 0
+	for range 14 {
+		decision := decide(t, limiter, one)
+		if decision.Allowed {
+			if decision.RetryAfter != 0 {
+				t.Fatalf("an admission says retry after %v", decision.RetryAfter)
 			}
-			if denials < 2 {
-				t.Fatalf("only %d denials: the test saw nothing", denials)
-			}
-		})
+			continue
+		}
+		denials++
+		if decision.RetryAfter <= 0 || decision.RetryAfter > 800*time.Millisecond {
+			t.Fatalf("retry after %v", decision.RetryAfter)
+		}
+		// The server's clock may show up to a millisecond less than it is.
+		time.Sleep(decision.RetryAfter + time.Millisecond)
+		if again := decide(t, limiter, one); !again.Allowed {
+			t.Fatalf("denied after waiting the announced %v; now told to wait %v", decision.RetryAfter, again.RetryAfter)
+		}
+	}
+	if denials < 2 {
+		t.Fatalf("only %d denials: the test saw nothing", denials)
 	}
 }
 
@@ -104,6 +114,7 @@ func TestEveryKeyExpires(t *testing.T) {
 	bounds := map[ratelimit.Algorithm]time.Duration{
 		ratelimit.FixedWindowAlgorithm:    time.Hour + grace,
 		ratelimit.SlidingCounterAlgorithm: 2*time.Hour + grace,
+		ratelimit.SlidingLogAlgorithm:     time.Hour + grace,
 		ratelimit.TokenBucketAlgorithm:    time.Hour + 2*grace,
 	}
 	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
@@ -160,49 +171,17 @@ func TestClockRegression(t *testing.T) {
 
 // Ensure that state that is damaged, foreign or of another type is left alone.
 func TestIncompatibleState(t *testing.T) {
-	type damage func(p redis.Pipeliner, key string, state []string)
-	write := func(p redis.Pipeliner, key string, words ...string) {
-		p.HSet(t.Context(), key, "s", strings.Join(words, " "))
-	}
-	number := func(text string) damage {
-		return func(p redis.Pipeliner, key string, state []string) {
-			write(p, key, append([]string{state[0], text}, state[2:]...)...)
-		}
-	}
-	damages := map[string]damage{
-		"a string": func(p redis.Pipeliner, key string, _ []string) { p.Set(t.Context(), key, "x", 0) },
-		"a list": func(p redis.Pipeliner, key string, _ []string) {
-			p.Del(t.Context(), key)
-			p.LPush(t.Context(), key, "x")
-		},
-		"a foreign hash": func(p redis.Pipeliner, key string, _ []string) {
-			p.Del(t.Context(), key)
-			p.HSet(t.Context(), key, "a", "b")
-		},
-		"an empty line":     func(p redis.Pipeliner, key string, _ []string) { write(p, key) },
-		"a number missing":  func(p redis.Pipeliner, key string, state []string) { write(p, key, state[:len(state)-1]...) },
-		"a number too many": func(p redis.Pipeliner, key string, state []string) { write(p, key, append(state, "1")...) },
-		"a negative number": number("-1"),
-		"a word":            number("many"),
-		"a fraction":        number("0.5"),
-		"a huge number":     number("99999999999999999999"),
-		"another identity": func(p redis.Pipeliner, key string, state []string) {
-			write(p, key, append([]string{"xx1:1:1"}, state[1:]...)...)
-		},
-	}
 	eachAlgorithm(t, func(t *testing.T, client *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
 		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", parameters)))
-		for name, damage := range damages {
+		for name, damage := range damagesOf(parameters) {
 			client.FlushAll(t.Context())
 			decide(t, limiter, request(t, "p", "somebody", 1))
 			key := onlyKey(t, client)
-			pipe := client.Pipeline()
-			damage(pipe, key, state(t, client, key))
-			if _, err := pipe.Exec(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			damage(t, client, key)
 			before := image(t, client, key)
-			wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "incompatible state")
+			if got := label(evaluate(t, limiter, request(t, "p", "somebody", 1))); got != "incompatible state" {
+				t.Errorf("%s: outcome is %q, must be incompatible", name, got)
+			}
 			if image(t, client, key) != before {
 				t.Errorf("%s: the key was touched", name)
 			}
@@ -216,6 +195,7 @@ func TestEditsThatNeedARevision(t *testing.T) {
 	edited := map[ratelimit.Algorithm]ratelimit.Parameters{
 		ratelimit.FixedWindowAlgorithm:    ratelimit.FixedWindow{Limit: 5, Window: 2 * time.Hour},
 		ratelimit.SlidingCounterAlgorithm: ratelimit.SlidingCounter{Limit: 5, Window: 2 * time.Hour},
+		ratelimit.SlidingLogAlgorithm:     ratelimit.SlidingLog{Limit: 5, Window: 2 * time.Hour},
 		ratelimit.TokenBucketAlgorithm:    ratelimit.TokenBucket{Capacity: 5, RefillTokens: 4, RefillInterval: time.Hour},
 	}
 	eachAlgorithm(t, func(t *testing.T, _ *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
@@ -238,20 +218,6 @@ func TestEditsThatNeedARevision(t *testing.T) {
 // Ensure that a limit that is raised or lowered under one revision takes effect
 // at once and keeps what was spent.
 func TestLimitEditsKeepUsage(t *testing.T) {
-	resized := func(parameters ratelimit.Parameters, quota int64) ratelimit.Parameters {
-		switch p := parameters.(type) {
-		case ratelimit.FixedWindow:
-			p.Limit = quota
-			return p
-		case ratelimit.SlidingCounter:
-			p.Limit = quota
-			return p
-		case ratelimit.TokenBucket:
-			p.Capacity = quota
-			return p
-		}
-		panic("unknown parameters")
-	}
 	eachAlgorithm(t, func(t *testing.T, _ *redis.Client, server *redistest.Server, parameters ratelimit.Parameters) {
 		c := config(t, server.Addr, policySpec("p", parameters))
 		limiter := newLimiter(t, c)
@@ -263,15 +229,25 @@ func TestLimitEditsKeepUsage(t *testing.T) {
 		if n := admitted(); n != 5 {
 			t.Fatalf("%d admitted, must be 5", n)
 		}
-		c.Catalog.Replace(snapshot(t, policySpec("p", resized(parameters, 12))))
+		c.Catalog.Replace(snapshot(t, policySpec("p", resized(t, parameters, 12))))
 		if n := admitted(); n != 7 {
 			t.Errorf("raised by 7: %d more admitted", n)
 		}
-		c.Catalog.Replace(snapshot(t, policySpec("p", resized(parameters, 3))))
+		c.Catalog.Replace(snapshot(t, policySpec("p", resized(t, parameters, 3))))
 		if decision := decide(t, limiter, request(t, "p", "somebody", 1)); decision.Allowed || decision.Remaining != 0 || decision.Limit != 3 {
 			t.Errorf("lowered below usage: decision is %+v", decision)
 		}
 	})
+}
+
+// resized are parameters with another quota.
+func resized(t *testing.T, parameters ratelimit.Parameters, quota int64) ratelimit.Parameters {
+	t.Helper()
+	changed, err := policy(t, policySpec("p", parameters)).WithQuota(quota)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed.Parameters()
 }
 
 // Ensure the token bucket's documented sequence: ten tokens, one per three
@@ -323,30 +299,4 @@ func TestSlidingCounterExample(t *testing.T) {
 			t.Fatalf("the 46th is %+v, must be denied", decision)
 		}
 	})
-}
-
-// state are the words of the stored line: the identity and the numbers.
-func state(t *testing.T, client *redis.Client, key string) []string {
-	t.Helper()
-	line, err := client.HGet(t.Context(), key, "s").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(line, " ")
-}
-
-// shift moves the stored times of a key back by d, as if d had passed.
-func shift(t *testing.T, client *redis.Client, key string, d time.Duration) {
-	t.Helper()
-	words := state(t, client, key)
-	program, _, _ := strings.Cut(words[0], ":")
-	times := map[string][]int{"fw1": {2}, "sc1": {3}, "tb1": {2, 3}}
-	for _, place := range times[program] {
-		at, err := strconv.ParseInt(words[place], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words[place] = strconv.FormatInt(at-d.Milliseconds(), 10)
-	}
-	client.HSet(t.Context(), key, "s", strings.Join(words, " "))
 }

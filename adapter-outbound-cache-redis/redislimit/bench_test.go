@@ -19,6 +19,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	for name, parameters := range map[string]ratelimit.Parameters{
 		"fixed-window":    ratelimit.FixedWindow{Limit: 1_000_000_000, Window: time.Hour},
 		"sliding-counter": ratelimit.SlidingCounter{Limit: 1_000_000_000, Window: time.Hour},
+		"sliding-log":     ratelimit.SlidingLog{Limit: ratelimit.MaxSlidingLogLimit, Window: time.Second},
 		"token-bucket":    ratelimit.TokenBucket{Capacity: 1_000_000, RefillTokens: 1_000_000, RefillInterval: time.Second},
 	} {
 		requests := make([]ratelimit.Request, 1000)
@@ -50,5 +51,37 @@ func evaluateAll(b *testing.B, limiter *redislimit.Limiter, requests []ratelimit
 			b.Error(label(outcome))
 			return
 		}
+	}
+}
+
+// BenchmarkEvaluateLayers is that of an evaluation of several levels, over 1,000
+// users of one root.
+func BenchmarkEvaluateLayers(b *testing.B) {
+	server := redistest.Primary(b)
+	ample := ratelimit.FixedWindow{Limit: 1_000_000_000, Window: time.Hour}
+	for _, count := range []int{1, 2, 3, 5} {
+		var specs []ratelimit.PolicySpec
+		for i := range count {
+			specs = append(specs, policySpec(fmt.Sprint("level-", i), ample))
+		}
+		limiter := newLimiter(b, config(b, server.Addr, specs...))
+		requests := make([]ratelimit.LayeredRequest, 1000)
+		for i := range requests {
+			levels := []ratelimit.Level{level(b, "level-0", fmt.Sprint("user ", i))}
+			for _, spec := range specs[1:] {
+				levels = append(levels, level(b, spec.ID, "root"))
+			}
+			requests[i] = layeredRequest(b, "root", levels...)
+		}
+		b.Run(fmt.Sprintf("levels=%d", count), func(b *testing.B) {
+			b.ReportAllocs()
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			defer cancel()
+			for i := 0; b.Loop(); i++ {
+				if outcome := limiter.EvaluateLayers(ctx, requests[i%len(requests)]); label(outcome) != "allowed" {
+					b.Fatal(label(outcome))
+				}
+			}
+		})
 	}
 }

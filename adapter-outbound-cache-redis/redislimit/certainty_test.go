@@ -29,18 +29,37 @@ func allowedAll(arguments []string) string {
 	if err != nil {
 		return "-ERR value is not an integer or out of range\r\n"
 	}
-	header, fields, _ := strings.Cut(allowed, "\r\n")
-	count, _ := strconv.Atoi(header[1:])
-	return fmt.Sprintf("*%d\r\n", count*levels) + strings.Repeat(fields, levels)
+	return allowedAt(levels)
 }
+
+// allowedAt is allowed for as many levels.
+func allowedAt(levels int) string {
+	_, fields, _ := strings.Cut(allowed, "\r\n")
+	return array(7*levels, strings.Repeat(fields, levels))
+}
+
+// array is an array of the protocol, of as many elements.
+func array(length int, elements string) string { return fmt.Sprintf("*%d\r\n%s", length, elements) }
 
 // inScript is how a server marks an error that a running program raised.
 const inScript = " script: 0123456789abcdef0123456789abcdef01234567, on @user_script:90."
 
-// Ensure that for every way in which an evaluation can fail, the outcome says
-// whether it may have been charged, and that it was sent at most once: with each
-// kind of dispatch, alone and together with others, in clear and over TLS.
-func TestCertainty(t *testing.T) {
+// mishap is a server that answers as it should or not, and what becomes of an
+// evaluation there.
+type mishap struct {
+	behaviour fakeredis.Behaviour
+	want      string
+	sent      int
+}
+
+// mishaps are what can happen to a call with as many levels, to the first of them
+// if it is one level's matter.
+func mishaps(levels int) map[string]mishap {
+	allowed := allowedAt(levels)
+	_, fields, _ := strings.Cut(allowed, "\r\n")
+	_, firstLevel, _ := strings.Cut(allowedAt(1), "\r\n")
+	const invalid = "$7\r\nINVALID\r\n:1796000000000\r\n:1796000000000\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+
 	answers := func(text string) fakeredis.Behaviour {
 		return fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: text} })
 	}
@@ -59,11 +78,7 @@ func TestCertainty(t *testing.T) {
 	refuses := func(line string) fakeredis.Behaviour { return answers("-" + line + "\r\n") }
 	edited := func(old, text string) fakeredis.Behaviour { return answers(strings.Replace(allowed, old, text, 1)) }
 
-	for name, row := range map[string]struct {
-		behaviour fakeredis.Behaviour
-		want      string
-		sent      int
-	}{
+	return map[string]mishap{
 		"a decision": {answers(allowed), "allowed", 1},
 
 		// Not dispatched.
@@ -108,8 +123,8 @@ func TestCertainty(t *testing.T) {
 		"null":              {answers("$-1\r\n"), "incompatible protocol", 1},
 		"a word":            {answers("+OK\r\n"), "incompatible protocol", 1},
 		"an empty array":    {answers("*0\r\n"), "incompatible protocol", 1},
-		"six fields":        {answers(strings.Replace(strings.Replace(allowed, "*7", "*6", 1), ":0\r\n", "", 1)), "incompatible protocol", 1},
-		"eight fields":      {answers(strings.Replace(allowed, "*7", "*8", 1) + ":0\r\n"), "incompatible protocol", 1},
+		"a field missing":   {answers(array(7*levels-1, strings.Replace(fields, ":0\r\n", "", 1))), "incompatible protocol", 1},
+		"a field too many":  {answers(array(7*levels+1, fields+":0\r\n")), "incompatible protocol", 1},
 		"unknown status":    {edited("ALLOWED", "PERHAPS"), "incompatible protocol", 1},
 		"status a number":   {edited("$7\r\nALLOWED", ":1"), "incompatible protocol", 1},
 		"a field a word":    {edited(":4\r\n", "$3\r\nfew\r\n"), "incompatible protocol", 1},
@@ -123,32 +138,76 @@ func TestCertainty(t *testing.T) {
 		"allowed but wait":  {edited(":0\r\n", ":7\r\n"), "incompatible protocol", 1},
 		"denied, no wait":   {edited("$7\r\nALLOWED", "$6\r\nDENIED"), "incompatible protocol", 1},
 		"reset in the past": {edited(":1796004000000", ":1795999999999"), "incompatible protocol", 1},
-		"invalid arguments": {answers("*7\r\n$7\r\nINVALID\r\n:1796000000000\r\n:1796000000000\r\n:0\r\n:0\r\n:0\r\n:0\r\n"), "incompatible protocol", 1},
+		"invalid arguments": {answers(array(7*levels, strings.Replace(fields, firstLevel, invalid, 1))), "incompatible protocol", 1},
 		"numbers as text":   {edited(":4\r\n", "$1\r\n4\r\n"), "allowed", 1},
-	} {
+	}
+}
+
+// Ensure that for every way in which an evaluation can fail, the outcome says
+// whether it may have been charged, and that it was sent at most once: with each
+// kind of dispatch, alone and together with others, in clear and over TLS.
+func TestCertainty(t *testing.T) {
+	for name, row := range mishaps(1) {
 		for _, line := range lines(t) {
-			t.Run(strings.Join([]string{name, "pooled", line.name}, "/"), func(t *testing.T) {
-				t.Parallel()
-				server := fakeredis.StartEach(t, line.server, always(row.behaviour))
-				line.limiter(t, server, redislimit.Pooled).wantAlone(row.want, row.sent)
-			})
-			t.Run(strings.Join([]string{name, "batched", "alone", line.name}, "/"), func(t *testing.T) {
-				t.Parallel()
-				server := fakeredis.StartEach(t, line.server, always(row.behaviour))
-				line.limiter(t, server, redislimit.Batched).wantAlone(row.want, row.sent)
-			})
-			t.Run(strings.Join([]string{name, "batched", "together", line.name}, "/"), func(t *testing.T) {
-				t.Parallel()
-				first := newHeld()
-				server := fakeredis.StartEach(t, line.server, func(connection int) fakeredis.Behaviour {
-					if connection == 1 {
-						return fakeredis.Polite(first.evaluate)
-					}
-					return row.behaviour
+			for _, situation := range situations() {
+				t.Run(strings.Join([]string{name, situation.name, line.name}, "/"), func(t *testing.T) {
+					t.Parallel()
+					situation.play(t, line, row, askOne)
 				})
-				line.limiter(t, server, redislimit.Batched).wantTogether(first, row.want, row.sent)
+			}
+		}
+	}
+}
+
+// Ensure the same of evaluations of several levels.
+func TestCertaintyOfLevels(t *testing.T) {
+	for name, row := range mishaps(2) {
+		for _, situation := range situations() {
+			t.Run(strings.Join([]string{name, situation.name}, "/"), func(t *testing.T) {
+				t.Parallel()
+				situation.play(t, inClear, row, askTwo)
 			})
 		}
+	}
+}
+
+// ask evaluates something for a subject.
+type ask func(t *testing.T, limiter *redislimit.Limiter, subject string) any
+
+func askOne(t *testing.T, limiter *redislimit.Limiter, subject string) any {
+	return evaluate(t, limiter, request(t, "p", subject, 1))
+}
+
+func askTwo(t *testing.T, limiter *redislimit.Limiter, subject string) any {
+	return evaluateLayers(t, limiter, layeredRequest(t, "root", level(t, "p", subject), level(t, "q", "root")))
+}
+
+// situation is how an evaluation meets a mishap.
+type situation struct {
+	name string
+	play func(*testing.T, line, mishap, ask)
+}
+
+func situations() []situation {
+	alone := func(dispatch redislimit.Dispatch) func(*testing.T, line, mishap, ask) {
+		return func(t *testing.T, line line, row mishap, ask ask) {
+			server := fakeredis.StartEach(t, line.server, always(row.behaviour))
+			line.limiter(t, server, dispatch, ask).wantAlone(row.want, row.sent)
+		}
+	}
+	return []situation{
+		{"pooled", alone(redislimit.Pooled)},
+		{"batched/alone", alone(redislimit.Batched)},
+		{"batched/together", func(t *testing.T, line line, row mishap, ask ask) {
+			first := newHeld()
+			server := fakeredis.StartEach(t, line.server, func(connection int) fakeredis.Behaviour {
+				if connection == 1 {
+					return fakeredis.Polite(first.evaluate)
+				}
+				return row.behaviour
+			})
+			line.limiter(t, server, redislimit.Batched, ask).wantTogether(first, row.want, row.sent)
+		}},
 	}
 }
 
@@ -160,10 +219,12 @@ type line struct {
 	client redislimit.TLS
 }
 
+var inClear = line{name: "clear", scheme: "redis://"}
+
 func lines(t *testing.T) []line {
 	authority := redistest.NewAuthority(t)
 	return []line{
-		{name: "clear", scheme: "redis://"},
+		inClear,
 		{
 			name: "TLS", scheme: "rediss://",
 			server: &tls.Config{Certificates: []tls.Certificate{authority.Issue(t, "127.0.0.1").Pair(t)}},
@@ -177,16 +238,17 @@ type doubtful struct {
 	t       *testing.T
 	server  *fakeredis.Server
 	limiter *redislimit.Limiter
+	ask     ask
 }
 
-func (l line) limiter(t *testing.T, server *fakeredis.Server, dispatch redislimit.Dispatch) doubtful {
-	c := config(t, server.Addr, policySpec("p", hour))
+func (l line) limiter(t *testing.T, server *fakeredis.Server, dispatch redislimit.Dispatch, ask ask) doubtful {
+	c := config(t, server.Addr, policySpec("p", hour), policySpec("q", hour))
 	c.Endpoint, c.TLS = l.scheme+server.Addr+"/1", l.client
 	c.Dispatch = dispatch
 	c.PoolSize = 1 // one lane, when batched
 	c.CommandTimeout, c.PoolTimeout = failureTimeout, failureTimeout
 	c.Username, c.Password = "weir", "hunter2"
-	return doubtful{t, server, newLimiter(t, c)}
+	return doubtful{t, server, newLimiter(t, c), ask}
 }
 
 // failureTimeout passes in full in each row with a server that is silent.
@@ -194,7 +256,7 @@ const failureTimeout = 300 * time.Millisecond
 
 func (d doubtful) wantAlone(want string, sent int) {
 	d.t.Helper()
-	d.want(evaluate(d.t, d.limiter, request(d.t, "p", "somebody", 1)), want)
+	d.want(d.ask(d.t, d.limiter, "somebody"), want)
 	if got := d.server.Evaluations(); got != sent {
 		d.t.Errorf("%d evaluations were sent, must be %d", got, sent)
 	}
@@ -206,11 +268,11 @@ func (d doubtful) wantAlone(want string, sent int) {
 func (d doubtful) wantTogether(first *held, want string, sent int) {
 	d.t.Helper()
 	const together = 3
-	go evaluate(d.t, d.limiter, request(d.t, "p", "the first", 1))
+	go d.ask(d.t, d.limiter, "the first")
 	<-first.arrived
-	outcomes := make(chan ratelimit.Outcome, together)
+	outcomes := make(chan any, together)
 	for range together {
-		go func() { outcomes <- evaluate(d.t, d.limiter, request(d.t, "p", "somebody", 1)) }()
+		go func() { outcomes <- d.ask(d.t, d.limiter, "somebody") }()
 	}
 	for deadline := time.Now().Add(failureTimeout); d.limiter.Waiting() < together; runtime.Gosched() {
 		if time.Now().After(deadline) {
@@ -226,7 +288,7 @@ func (d doubtful) wantTogether(first *held, want string, sent int) {
 	}
 }
 
-func (d doubtful) want(outcome ratelimit.Outcome, want string) {
+func (d doubtful) want(outcome any, want string) {
 	d.t.Helper()
 	if got := label(outcome); got != want {
 		d.t.Errorf("outcome is %q, must be %q", got, want)

@@ -117,18 +117,20 @@ func TestSystemClockRunsBack(t *testing.T) {
 // and never more than the quota.
 func TestSystemClockRunsAhead(t *testing.T) {
 	jumps := []struct {
-		name                  string
-		by                    time.Duration
-		fixed, sliding, token int // admitted afterwards
+		name                       string
+		by                         time.Duration
+		fixed, sliding, log, token int // admitted afterwards
 	}{
-		{"a millisecond before a token is there", 12*time.Minute - time.Millisecond, 0, 0, 0},
-		{"a token later", 12 * time.Minute, 0, 0, 1},
-		{"a millisecond before the window's end", 50*time.Minute - time.Millisecond, 0, 0, 4},
-		{"the window's end", 50 * time.Minute, 5, 0, 4},
-		{"in the middle of the next window", 80 * time.Minute, 5, 2, 5},
-		{"the next window's end", 110 * time.Minute, 5, 5, 5},
-		{"a month", 31 * 24 * time.Hour, 5, 5, 5},
-		{"ten years", 3650 * 24 * time.Hour, 5, 5, 5},
+		{"a millisecond before a token is there", 12*time.Minute - time.Millisecond, 0, 0, 0, 0},
+		{"a token later", 12 * time.Minute, 0, 0, 0, 1},
+		{"a millisecond before the window's end", 50*time.Minute - time.Millisecond, 0, 0, 0, 4},
+		{"the window's end", 50 * time.Minute, 5, 0, 0, 4},
+		{"a millisecond before an hour later", time.Hour - time.Millisecond, 5, 0, 0, 4},
+		{"an hour later", time.Hour, 5, 0, 5, 5},
+		{"in the middle of the next window", 80 * time.Minute, 5, 2, 5, 5},
+		{"the next window's end", 110 * time.Minute, 5, 5, 5, 5},
+		{"a month", 31 * 24 * time.Hour, 5, 5, 5, 5},
+		{"ten years", 3650 * 24 * time.Hour, 5, 5, 5, 5},
 	}
 	eachAlgorithmOnAClock(t, func(t *testing.T, at timed) {
 		for _, jump := range jumps {
@@ -136,7 +138,7 @@ func TestSystemClockRunsAhead(t *testing.T) {
 			if admitted := at.admits(t, morning); admitted != 5 {
 				t.Fatalf("%d were admitted, must be 5", admitted)
 			}
-			want := map[string]int{"fixed-window": jump.fixed, "sliding-counter": jump.sliding, "token-bucket": jump.token}[at.algorithm]
+			want := map[string]int{"fixed-window": jump.fixed, "sliding-counter": jump.sliding, "sliding-log": jump.log, "token-bucket": jump.token}[at.algorithm]
 			if admitted := at.admits(t, morning.Add(jump.by)); admitted != want {
 				t.Errorf("%s: %d are admitted, must be %d", jump.name, admitted, want)
 			}

@@ -13,10 +13,32 @@ import (
 // Ensure that the limiter keeps every promise of the port, on every server and
 // however it dispatches.
 func TestConformance(t *testing.T) {
+	onProxied(t, func(t *testing.T, newHarness newHarness) {
+		ratelimittest.Run(t, func(tb testing.TB, catalog *ratelimit.Catalog) ratelimittest.Harness {
+			return newHarness(tb, catalog)
+		})
+	})
+}
+
+// Ensure the same of the port for several levels.
+func TestLayeredConformance(t *testing.T) {
+	onProxied(t, func(t *testing.T, newHarness newHarness) {
+		ratelimittest.RunLayered(t, func(tb testing.TB, catalog *ratelimit.Catalog) ratelimittest.LayeredHarness {
+			return newHarness(tb, catalog)
+		})
+	})
+}
+
+type newHarness func(testing.TB, *ratelimit.Catalog) *proxied
+
+// onProxied runs f on every server for each way to dispatch, both at a time: most
+// of what a suite does is to wait.
+func onProxied(t *testing.T, f func(*testing.T, newHarness)) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		for _, dispatch := range redislimit.Dispatches() {
 			t.Run(string(dispatch), func(t *testing.T) {
-				ratelimittest.Run(t, func(tb testing.TB, catalog *ratelimit.Catalog) ratelimittest.Harness {
+				t.Parallel()
+				f(t, func(tb testing.TB, catalog *ratelimit.Catalog) *proxied {
 					return newProxied(tb, server, dispatch, catalog)
 				})
 			})
@@ -32,7 +54,7 @@ type proxied struct {
 	mend   func()
 }
 
-var _ ratelimittest.Harness = (*proxied)(nil)
+var _ ratelimittest.LayeredHarness = (*proxied)(nil)
 
 func newProxied(tb testing.TB, server *redistest.Server, dispatch redislimit.Dispatch, catalog *ratelimit.Catalog) *proxied {
 	tb.Helper()
@@ -50,6 +72,8 @@ func newProxied(tb testing.TB, server *redistest.Server, dispatch redislimit.Dis
 const withinDeadline = 2 * ratelimittest.Deadline / 5
 
 func (p *proxied) NewPort() ratelimit.EdgePort { return newLimiter(p.tb, p.config) }
+
+func (p *proxied) NewLayeredPort() ratelimit.LayeredPort { return newLimiter(p.tb, p.config) }
 
 func (p *proxied) Pass(d time.Duration) { time.Sleep(d) }
 

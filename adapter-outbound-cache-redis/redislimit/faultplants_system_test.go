@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,17 +26,21 @@ func TestSystemFaultsAreSeen(t *testing.T) {
 	for name, plant := range map[string]struct {
 		scene *scene
 		fault string
-		spoil func(*testing.T, *scene, ratelimit.EdgePort) ratelimit.EdgePort
+		spoil func(*testing.T, *scene, ports) ports
 		want  string
 	}{
-		"charges twice":              {durable, "programs flushed", chargingTwice, "no order of the calls explains"},
-		"admits more than the limit": {durable, "programs flushed", ignoringDenials, "admitted of 150"},
-		"allows in doubt":            {durable, "replies vanish", allowingInDoubt, "no order of the calls explains"},
-		"denies doubt":               {durable, "replies vanish", denyingDoubt, "in doubt:"},
-		"takes a refusal for outage": {durable, "evalsha denied", takingRefusalsForOutages, "do not belong to the fault: map[unavailable connection"},
-		"recovers late":              {durable, "cut off", recoveringLate, "no 64 decisions in a row"},
-		"leaves a goroutine":         {durable, "slow network", leavingGoroutine, "unexpected goroutines"},
-		"leaves a socket":            {durable, "slow network", leavingSocket, "sockets, were"},
+		"charges twice":              {durable, "programs flushed", alone(chargingTwice), "no order of the calls explains"},
+		"admits more than the limit": {durable, "programs flushed", alone(ignoringDenials), "admitted of 150"},
+		"allows in doubt":            {durable, "replies vanish", alone(allowingInDoubt), "no order of the calls explains"},
+		"denies doubt":               {durable, "replies vanish", alone(denyingDoubt), "in doubt:"},
+		"takes a refusal for outage": {durable, "evalsha denied", alone(takingRefusalsForOutages), "do not belong to the fault: map[unavailable connection"},
+		"recovers late":              {durable, "cut off", alone(recoveringLate), "no 64 decisions in a row"},
+		"leaves a goroutine":         {durable, "slow network", alone(leavingGoroutine), "unexpected goroutines"},
+		"leaves a socket":            {durable, "slow network", alone(leavingSocket), "sockets, were"},
+		"charges levels twice":       {durable, "programs flushed", layered(chargingLevelsTwice), "no order of the calls explains"},
+		"charges one level":          {durable, "programs flushed", layered(chargingOneLevel), "charged,"},
+		"charges a denial":           {durable, "programs flushed", layered(chargingDenials), "no order of the calls explains"},
+		"ignores a level":            {durable, "programs flushed", layered(ignoringUsers), "admitted of 8"},
 		"loses charges in a restart": {volatile, "killed", nil, "no order of the calls explains"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +62,86 @@ func faultNamed(t *testing.T, name string) fault {
 	}
 	t.Fatalf("no fault is named %q", name)
 	return fault{}
+}
+
+// alone spoils evaluations of one level.
+func alone(spoil func(*testing.T, *scene, ratelimit.EdgePort) ratelimit.EdgePort) func(*testing.T, *scene, ports) ports {
+	return func(t *testing.T, s *scene, both ports) ports {
+		return ports{spoil(t, s, both.EdgePort), both.LayeredPort}
+	}
+}
+
+// layered spoils evaluations of several levels.
+func layered(spoil func(ratelimit.LayeredPort) spoiltLayers) func(*testing.T, *scene, ports) ports {
+	return func(_ *testing.T, _ *scene, both ports) ports {
+		return ports{both.EdgePort, spoil(both.LayeredPort)}
+	}
+}
+
+// spoiltLayers is [spoilt] for several levels.
+type spoiltLayers func(context.Context, ratelimit.LayeredRequest) ratelimit.LayeredOutcome
+
+func (s spoiltLayers) EvaluateLayers(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+	return s(ctx, request)
+}
+
+func chargingLevelsTwice(port ratelimit.LayeredPort) spoiltLayers {
+	var calls atomic.Int64
+	return func(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+		if calls.Add(1)%10 == 0 {
+			port.EvaluateLayers(ctx, request)
+		}
+		return port.EvaluateLayers(ctx, request)
+	}
+}
+
+// chargingOneLevel says that it could not be reached, once the tenant is charged.
+func chargingOneLevel(port ratelimit.LayeredPort) spoiltLayers {
+	var calls atomic.Int64
+	return func(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+		if calls.Add(1)%10 == 0 {
+			port.EvaluateLayers(ctx, withoutUser(request))
+			return ratelimittest.LayeredAlwaysUnavailable(failure.StoreUnready, 0)(request)
+		}
+		return port.EvaluateLayers(ctx, request)
+	}
+}
+
+// chargingDenials charges the tenant for what the user is denied.
+func chargingDenials(port ratelimit.LayeredPort) spoiltLayers {
+	return func(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+		outcome := port.EvaluateLayers(ctx, request)
+		if label(outcome) == "denied" {
+			port.EvaluateLayers(ctx, withoutUser(request))
+		}
+		return outcome
+	}
+}
+
+// ignoringUsers allows what only the user is denied.
+func ignoringUsers(port ratelimit.LayeredPort) spoiltLayers {
+	return func(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+		outcome := port.EvaluateLayers(ctx, request)
+		if evaluated, decided := outcome.(ratelimit.LayeredEvaluated); decided && !evaluated.Decision.Allowed() {
+			levels := evaluated.Decision.Levels
+			levels[0].Allowed, levels[0].RetryAfter = true, 0
+		}
+		return outcome
+	}
+}
+
+func withoutUser(request ratelimit.LayeredRequest) ratelimit.LayeredRequest {
+	spec := ratelimit.LayeredRequestSpec{Root: request.Root()}
+	for _, level := range request.Levels() {
+		if level.Name == "tenant" {
+			spec.Levels = append(spec.Levels, level)
+		}
+	}
+	tenant, err := ratelimit.NewLayeredRequest(spec)
+	if err != nil {
+		panic(err) // everything stands above
+	}
+	return tenant
 }
 
 // spoilt is a port that makes something else of what another one answers.
@@ -88,12 +173,19 @@ func ignoringDenials(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.
 	})
 }
 
+// allowingInDoubt is wrong about one subject that is known already: of another one,
+// what it says could be true.
 func allowingInDoubt(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
 	policies := snapshot(t, endless(faultQuota)...)
+	var known sync.Map
 	var doubts atomic.Int64
 	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 		outcome := port.Evaluate(ctx, request)
-		if _, doubt := outcome.(ratelimit.Indeterminate); doubt && doubts.Add(1) == 1 {
+		if label(outcome) == "allowed" {
+			known.Store(request.Subject(), true)
+		}
+		_, doubt := outcome.(ratelimit.Indeterminate)
+		if _, isKnown := known.Load(request.Subject()); isKnown && doubt && doubts.Add(1) == 1 {
 			policy, _ := policies.Policy(request.PolicyID())
 			return ratelimittest.AlwaysAllows(policy)(request)
 		}

@@ -33,17 +33,23 @@ type faultRun struct {
 	dispatch redislimit.Dispatch
 	hold     time.Duration // of the fault, once it shows
 	// spoil makes the limiter worse than it is; nil does not.
-	spoil func(*testing.T, *scene, ratelimit.EdgePort) ratelimit.EdgePort
+	spoil func(*testing.T, *scene, ports) ports
 
 	violations []string
+}
+
+// ports are those of one limiter.
+type ports struct {
+	ratelimit.EdgePort
+	ratelimit.LayeredPort
 }
 
 // run lists what the limiter did that it must not do.
 func (r *faultRun) run(t *testing.T) []string {
 	t.Helper()
 	before := takeFootprint(t)
-	limiter, port := r.open(t)
-	lives := []*traffic{startTraffic(t, port)}
+	limiter, ports := r.open(t)
+	lives := []*traffic{startTraffic(t, ports)}
 	r.wantDecisions(lives[0])
 
 	from := r.strike(t, lives[0])
@@ -52,7 +58,7 @@ func (r *faultRun) run(t *testing.T) []string {
 		// Once the server is back, it cannot be told which life an answer is from.
 		lives[0].stop()
 		r.mend(t)
-		lives = append(lives, startTraffic(t, port))
+		lives = append(lives, startTraffic(t, ports))
 	} else {
 		r.mend(t)
 	}
@@ -63,7 +69,7 @@ func (r *faultRun) run(t *testing.T) []string {
 	r.wantOutcomes(lives[0], from, until)
 	r.wantCharged(t, present)
 	for _, life := range lives {
-		r.wantExplained(life)
+		r.wantExplained(t, life)
 	}
 	for _, life := range lives {
 		t.Log(life)
@@ -73,7 +79,7 @@ func (r *faultRun) run(t *testing.T) []string {
 	return r.violations
 }
 
-func (r *faultRun) open(t *testing.T) (*redislimit.Limiter, ratelimit.EdgePort) {
+func (r *faultRun) open(t *testing.T) (*redislimit.Limiter, ports) {
 	t.Helper()
 	c := config(t, r.scene.proxy.Addr, endless(faultQuota)...)
 	c.Username, c.Password = faultUser, faultPassword
@@ -81,10 +87,11 @@ func (r *faultRun) open(t *testing.T) (*redislimit.Limiter, ratelimit.EdgePort) 
 	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = faultTimeout, faultTimeout, faultTimeout
 	limiter, err := redislimit.New(c)
 	must(t, err)
-	if r.spoil == nil {
-		return limiter, limiter
+	both := ports{limiter, limiter}
+	if r.spoil != nil {
+		both = r.spoil(t, r.scene, both)
 	}
-	return limiter, r.spoil(t, r.scene, limiter)
+	return limiter, both
 }
 
 // strike begins the fault and holds it, and gives the moment from which callers
@@ -100,14 +107,13 @@ func (r *faultRun) strike(t *testing.T, work *traffic) time.Time {
 		r.fault.strike(t, r.scene)
 	}
 	struck, inRow, shown := time.Now(), 0, false
-	noticed := work.await(showWithin, again, func(call history.Call) bool {
-		class := classOf(call)
-		if call.End.Before(struck) || !r.belongs(class) {
+	noticed := work.await(showWithin, again, func(one answer) bool {
+		if one.end.Before(struck) || !r.belongs(one.class) {
 			inRow, shown = 0, false
 			return false
 		}
 		inRow++
-		shown = shown || class == r.fault.shows
+		shown = shown || one.class == r.fault.shows
 		return shown && inRow >= callersInFaults
 	})
 	if !noticed {
@@ -131,8 +137,8 @@ func (r *faultRun) mend(t *testing.T) {
 // wantDecisions wants one for each caller, in a row, before long.
 func (r *faultRun) wantDecisions(work *traffic) {
 	start, inRow := time.Now(), 0
-	recovered := work.await(recoverWithin, func() {}, func(call history.Call) bool {
-		if classOf(call) == decision && call.Start.After(start) {
+	recovered := work.await(recoverWithin, func() {}, func(one answer) bool {
+		if one.class == decision && one.start.After(start) {
 			inRow++
 		} else {
 			inRow = 0
@@ -148,10 +154,9 @@ func (r *faultRun) wantDecisions(work *traffic) {
 // it is.
 func (r *faultRun) wantOutcomes(work *traffic, from, until time.Time) {
 	unwanted := make(map[string]int)
-	for _, call := range work.recorder.Calls(0) {
-		class := classOf(call)
-		if call.Start.After(from) && call.End.Before(until) && !r.belongs(class) {
-			unwanted[class]++
+	for _, one := range work.answersAfter(0) {
+		if one.start.After(from) && one.end.Before(until) && !r.belongs(one.class) {
+			unwanted[one.class]++
 		}
 	}
 	if len(unwanted) > 0 {
@@ -168,20 +173,37 @@ func (r *faultRun) belongs(class string) bool {
 func (r *faultRun) wantCharged(t *testing.T, work *traffic) {
 	t.Helper()
 	r.ask(t, work)
-	for _, h := range work.recorder.Histories() {
+	for _, h := range work.single.Histories() {
 		last, decided := h.Calls[len(h.Calls)-1].Outcome.(ratelimit.Evaluated)
 		if !decided {
 			r.violated("no decision in the end:\n%v", h)
 			continue
 		}
-		charged := last.Decision.Limit - last.Decision.Remaining
-		if admitted, doubtful := h.Admitted(), h.Doubtful(); charged < admitted || charged > admitted+doubtful {
-			r.violated("%d charged, %d admitted, %d in doubt:\n%v", charged, admitted, doubtful, h)
+		r.wantSpent(last.Decision, h.Admitted(), h.Doubtful(), h)
+	}
+	for _, h := range work.layered.Histories() {
+		call := h.Calls[len(h.Calls)-1]
+		last, decided := call.Outcome.(ratelimit.LayeredEvaluated)
+		if !decided {
+			r.violated("no decision in the end:\n%v", h)
+			continue
+		}
+		admitted, doubtful := h.Admitted(), h.Doubtful()
+		for i, level := range call.Request.Levels() {
+			of := history.CounterOf(level)
+			r.wantSpent(last.Decision.Levels[i].Decision, admitted[of], doubtful[of], h)
 		}
 	}
 }
 
-// ask puts a last question about each subject, with all the patience it takes.
+func (r *faultRun) wantSpent(last ratelimit.Decision, admitted, doubtful int64, h fmt.Stringer) {
+	if charged := last.Limit - last.Remaining; charged < admitted || charged > admitted+doubtful {
+		r.violated("%d charged, %d admitted, %d in doubt:\n%v", charged, admitted, doubtful, h)
+	}
+}
+
+// ask puts a last question about each subject and all levels of each tenant, with
+// all the patience it takes.
 func (r *faultRun) ask(t *testing.T, work *traffic) {
 	t.Helper()
 	c := config(t, r.scene.server.Addr, endless(faultQuota)...)
@@ -190,18 +212,48 @@ func (r *faultRun) ask(t *testing.T, work *traffic) {
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	for _, h := range work.recorder.Histories() {
-		work.recorder.Through(ctx, patient, h.Calls[0].Request)
+	for _, h := range work.single.Histories() {
+		work.single.Through(ctx, patient, h.Calls[0].Request)
+	}
+	for _, h := range work.layered.Histories() {
+		work.layered.Through(ctx, patient, everyLevel(t, h))
 	}
 	must(t, patient.Close(ctx))
 }
 
+// everyLevel asks at once for all levels that a history has.
+func everyLevel(t *testing.T, h history.LayeredHistory) ratelimit.LayeredRequest {
+	t.Helper()
+	spec := ratelimit.LayeredRequestSpec{Root: h.Calls[0].Request.Root()}
+	for _, call := range h.Calls {
+		for _, level := range call.Request.Levels() {
+			if !slices.Contains(spec.Levels, level) {
+				spec.Levels = append(spec.Levels, level)
+			}
+		}
+	}
+	request, err := ratelimit.NewLayeredRequest(spec)
+	must(t, err)
+	return request
+}
+
 // wantExplained holds what each subject was answered against the limit and
 // against the model.
-func (r *faultRun) wantExplained(work *traffic) {
-	for _, h := range work.recorder.Histories() {
-		if admitted := h.Admitted(); admitted > h.Policy.Quota() {
-			r.violated("%d admitted of %d:\n%v", admitted, h.Policy.Quota(), h)
+func (r *faultRun) wantExplained(t *testing.T, work *traffic) {
+	t.Helper()
+	for _, h := range work.single.Histories() {
+		r.wantWithin(h.Admitted(), h.Policy.Quota(), h)
+		if err := h.Check(); err != nil {
+			r.violated("%v:\n%v", err, h)
+		}
+	}
+	for _, h := range work.layered.Histories() {
+		admitted := h.Admitted()
+		for _, level := range everyLevel(t, h).Levels() {
+			r.wantWithin(admitted[history.CounterOf(level)], level.Limit, h)
+		}
+		if r.fault.halfway {
+			continue
 		}
 		if err := h.Check(); err != nil {
 			r.violated("%v:\n%v", err, h)
@@ -209,14 +261,12 @@ func (r *faultRun) wantExplained(work *traffic) {
 	}
 }
 
-func (r *faultRun) violated(format string, args ...any) {
-	r.violations = append(r.violations, fmt.Sprintf(format, args...))
+func (r *faultRun) wantWithin(admitted, quota int64, h fmt.Stringer) {
+	if admitted > quota {
+		r.violated("%d admitted of %d:\n%v", admitted, quota, h)
+	}
 }
 
-// classOf is the label of an outcome, or that it is a decision.
-func classOf(call history.Call) string {
-	if _, decided := call.Outcome.(ratelimit.Evaluated); decided {
-		return decision
-	}
-	return label(call.Outcome)
+func (r *faultRun) violated(format string, args ...any) {
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
 }

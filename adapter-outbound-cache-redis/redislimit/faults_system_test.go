@@ -27,6 +27,9 @@ type fault struct {
 	others []string
 	// forgets: the server comes back without what was charged.
 	forgets bool
+	// halfway: a program may be stopped between two of its writes, so that of several
+	// levels only some are charged.
+	halfway bool
 }
 
 // scene is where a fault strikes.
@@ -93,8 +96,9 @@ func faults() []fault {
 		},
 		denied("evalsha", "unavailable access-denied"),
 		denied("time", "indeterminate access-denied"),
-		denied("hset", "indeterminate access-denied", decision),
-		denied("pexpire", "indeterminate access-denied", decision),
+		halfway(denied("hset", "indeterminate access-denied", decision)),
+		halfway(denied("zadd", "indeterminate access-denied", decision)),
+		halfway(denied("pexpire", "indeterminate access-denied", decision)),
 		{
 			name: "password changed",
 			strike: func(t *testing.T, s *scene) {
@@ -171,6 +175,11 @@ func denied(command, shows string, others ...string) fault {
 		mend:   func(t *testing.T, s *scene) { s.grant(t) },
 		shows:  shows, others: others,
 	}
+}
+
+func halfway(f fault) fault {
+	f.halfway = true
+	return f
 }
 
 func passAgain(_ *testing.T, s *scene) { s.proxy.Pass() }

@@ -2,10 +2,13 @@ package redislimit_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
@@ -267,44 +270,70 @@ func TestServerDownAtStart(t *testing.T) {
 // halves of a batch that brings the program along, and that the programs come back
 // without EVAL.
 func TestScriptFlushUnderLoad(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		client := server.Client(t)
-		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", ratelimit.FixedWindow{Limit: 1_000_000, Window: time.Hour})))
-		flushing := during(t, time.Second)
-		var flusher sync.WaitGroup
-		flushes := 0
-		flusher.Go(func() {
-			for flushing.Err() == nil {
-				client.ScriptFlush(context.Background())
-				flushes++
-				time.Sleep(20 * time.Millisecond)
-			}
-		})
-		var load sync.WaitGroup
-		seen := new(tally)
-		one := request(t, "p", "somebody", 1)
-		for range 64 {
-			load.Go(func() {
-				for flushing.Err() == nil {
-					seen.note(label(evaluate(t, limiter, one)), 0)
+	const quota = 1_000_000
+	ample := ratelimit.FixedWindow{Limit: quota, Window: time.Hour}
+	for name, test := range map[string]struct {
+		ask  ask
+		left func(decided any) []int64
+	}{
+		"one level": {askOne, func(decided any) []int64 {
+			return []int64{decided.(ratelimit.Evaluated).Decision.Remaining}
+		}},
+		"several levels": {askTwo, func(decided any) []int64 {
+			return leftAt(decided.(ratelimit.LayeredEvaluated).Decision)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+				limiter := newLimiter(t, config(t, server.Addr, policySpec("p", ample), policySpec("q", ample)))
+				admitted := flushUnderLoad(t, server.Client(t), func() any { return test.ask(t, limiter, "somebody") })
+				last := test.ask(t, limiter, "somebody")
+				wantLabel(t, last, "allowed")
+				for _, left := range test.left(last) {
+					if spent := quota - 1 - left; spent != int64(admitted) {
+						t.Errorf("%d admitted, %d charged", admitted, spent)
+					}
 				}
 			})
-		}
-		load.Wait()
-		flusher.Wait()
-		admitted, refused := seen.counts["allowed"], seen.counts["unavailable store-unready"]
-		delete(seen.counts, "unavailable store-unready")
-		if len(seen.counts) != 1 || refused > admitted/50 || flushes < 5 {
-			t.Fatalf("outcomes %v and %d refusals with %d flushes, must be allowed but for one in 50", seen.counts, refused, flushes)
-		}
-		if stats := client.Info(t.Context(), "commandstats").Val(); strings.Contains(stats, "cmdstat_eval:") || !strings.Contains(stats, "cmdstat_evalsha:") {
-			t.Errorf("programs were sent by EVAL: %s", stats)
-		}
-		remaining := decide(t, limiter, one).Remaining
-		if spent := 1_000_000 - 1 - remaining; spent != int64(admitted) {
-			t.Errorf("%d admitted, %d charged", admitted, spent)
+		})
+	}
+}
+
+// flushUnderLoad lets callers ask while the server forgets its programs, and gives
+// how often they were admitted.
+func flushUnderLoad(t *testing.T, client *redis.Client, ask func() any) (admitted int) {
+	t.Helper()
+	const callers = 64
+	flushing := during(t, time.Second)
+	var flusher sync.WaitGroup
+	flushes := 0
+	flusher.Go(func() {
+		for flushing.Err() == nil {
+			client.ScriptFlush(context.Background())
+			flushes++
+			time.Sleep(20 * time.Millisecond)
 		}
 	})
+	var load sync.WaitGroup
+	seen := new(tally)
+	for range callers {
+		load.Go(func() {
+			for flushing.Err() == nil {
+				seen.note(label(ask()), 0)
+			}
+		})
+	}
+	load.Wait()
+	flusher.Wait()
+	admitted, refused := seen.counts["allowed"], seen.counts["unavailable store-unready"]
+	delete(seen.counts, "unavailable store-unready")
+	if len(seen.counts) != 1 || refused > max(admitted/50, callers) || flushes < 5 {
+		t.Fatalf("outcomes %v and %d refusals with %d flushes, must be allowed but for one in 50, or one batch", seen.counts, refused, flushes)
+	}
+	if stats := client.Info(t.Context(), "commandstats").Val(); strings.Contains(stats, "cmdstat_eval:") || !strings.Contains(stats, "cmdstat_evalsha:") {
+		t.Errorf("programs were sent by EVAL: %s", stats)
+	}
+	return admitted
 }
 
 // Ensure that what the server refuses is told apart: a lasting refusal is not an
@@ -318,16 +347,18 @@ func TestServerRefuses(t *testing.T) {
 			c.Username, c.Password = user, "hunter2"
 			return newLimiter(t, c)
 		}
-		rules := func(user string, rules ...string) {
-			if err := admin.ACLSetUser(ctx, user, append([]string{"reset", "on", ">hunter2", "~weir:1:*", "resetchannels", "-@all"}, rules...)...).Err(); err != nil {
+		allowed := strings.Fields("reset on >hunter2 ~weir:1:* resetchannels -@all " +
+			"+evalsha +script|load +time +exists +pexpire +hget +hset +zscore +zrange +zadd +zremrangebyscore")
+		rules := func(user string, denied ...string) {
+			if err := admin.ACLSetUser(ctx, user, append(slices.Clone(allowed), denied...)...).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rules("full", "+evalsha", "+script|load", "+time", "+hget", "+hset", "+pexpire", "+exists")
+		rules("full")
 		wantLabel(t, evaluate(t, as("full"), request(t, "p", "full", 1)), "allowed")
-		rules("mute", "+script|load", "+time", "+hget", "+hset", "+pexpire", "+exists")
+		rules("mute", "-evalsha")
 		wantLabel(t, evaluate(t, as("mute"), request(t, "p", "mute", 1)), "unavailable access-denied")
-		rules("half", "+evalsha", "+script|load", "+time", "+hget", "+hset", "+exists")
+		rules("half", "-pexpire")
 		wantLabel(t, evaluate(t, as("half"), request(t, "p", "half", 1)), "indeterminate access-denied")
 		// The key it left has no time to live, and later requests run smoothly:
 		// readiness is what must tell.
@@ -336,7 +367,7 @@ func TestServerRefuses(t *testing.T) {
 		}
 		wantUnready(t, as("mute"), "access-denied")
 		wantUnready(t, as("full"), "")
-		rules("blind", "+evalsha", "+script|load", "+time", "+hset", "+pexpire", "+exists")
+		rules("blind", "-hget")
 		wantLabel(t, evaluate(t, as("blind"), request(t, "p", "blind", 1)), "indeterminate access-denied")
 		wantLabel(t, evaluate(t, as("nobody"), request(t, "p", "nobody", 1)), "unavailable access-denied")
 
@@ -437,6 +468,7 @@ func TestTwoLimitersShareTheQuota(t *testing.T) {
 		for name, parameters := range map[string]ratelimit.Parameters{
 			"fixed-window":    ratelimit.FixedWindow{Limit: 50, Window: 24 * time.Hour},
 			"sliding-counter": ratelimit.SlidingCounter{Limit: 50, Window: 24 * time.Hour},
+			"sliding-log":     ratelimit.SlidingLog{Limit: 50, Window: 24 * time.Hour},
 			"token-bucket":    ratelimit.TokenBucket{Capacity: 50, RefillTokens: 1, RefillInterval: 24 * time.Hour},
 		} {
 			limiters := []*redislimit.Limiter{

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,26 +20,44 @@ const (
 	callersInFaults = 64
 	// faultQuota is less than what callers ask of one subject.
 	faultQuota = 150
+	// What a tenant and each of its users may spend. The first user is denied
+	// before the tenant is, others after it.
+	faultTenantQuota = 40
+	faultUserQuota   = 8
+	usersInFaults    = 6
 	// callerPatience is more than a limiter may take.
 	callerPatience = 5 * time.Second
 )
 
-// traffic is callers at work.
+// answer is what a caller was told.
+type answer struct {
+	start, end time.Time
+	class      string
+}
+
+// traffic is callers at work, who ask for single subjects and for users of tenants.
 type traffic struct {
-	recorder *history.Recorder
+	single  *history.Recorder
+	layered *history.LayeredRecorder
+
 	subjects subjects
 	callers  sync.WaitGroup
 	ended    context.CancelFunc
+
+	mu      sync.Mutex
+	answers []answer // the earliest end first
 }
 
-func startTraffic(t *testing.T, port ratelimit.EdgePort) *traffic {
+func startTraffic(t *testing.T, ports ports) *traffic {
 	t.Helper()
 	working, end := context.WithCancel(t.Context())
+	policies := snapshot(t, endless(faultQuota)...)
 	w := &traffic{
-		recorder: history.NewRecorder(port, snapshot(t, endless(faultQuota)...)),
-		subjects: subjects{of: t.Name()},
-		ended:    end,
+		single:  history.NewRecorder(ports.EdgePort, policies),
+		layered: history.NewLayeredRecorder(ports.LayeredPort, policies),
+		ended:   end,
 	}
+	w.subjects.add = func(number int) *subject { return w.newSubject(t.Name(), number) }
 	for range callersInFaults {
 		w.callers.Go(func() {
 			for working.Err() == nil {
@@ -57,19 +76,35 @@ func (w *traffic) stop() {
 }
 
 func (w *traffic) call() {
-	asked := w.subjects.take()
+	asked, number := w.subjects.take()
 	ctx, cancel := context.WithTimeout(context.Background(), callerPatience)
 	defer cancel()
-	w.subjects.giveBack(asked, w.recorder.Evaluate(ctx, asked.request))
+	start := time.Now()
+	outcome := asked.ask(ctx, number)
+	w.note(answer{start, time.Now(), classOf(outcome)})
+	w.subjects.giveBack(asked, outcome)
 }
 
-// await looks at each call that has ended, until satisfied. In between it polls.
-func (w *traffic) await(within time.Duration, poll func(), satisfied func(history.Call) bool) bool {
+func (w *traffic) note(one answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = append(w.answers, one)
+}
+
+// answersAfter gives the answers without the first n of them.
+func (w *traffic) answersAfter(n int) []answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.answers[n:])
+}
+
+// await looks at each answer, until satisfied. In between it polls.
+func (w *traffic) await(within time.Duration, poll func(), satisfied func(answer) bool) bool {
 	seen := 0
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(repeatEvery) {
 		poll()
-		for _, call := range w.recorder.Calls(seen) {
-			if seen++; satisfied(call) {
+		for _, one := range w.answersAfter(seen) {
+			if seen++; satisfied(one) {
 				return true
 			}
 		}
@@ -80,16 +115,77 @@ func (w *traffic) await(within time.Duration, poll func(), satisfied func(histor
 // String counts what callers were answered.
 func (w *traffic) String() string {
 	classes := make(map[string]int)
-	for _, call := range w.recorder.Calls(0) {
-		classes[classOf(call)]++
+	for _, one := range w.answersAfter(0) {
+		classes[one.class]++
 	}
-	return fmt.Sprintf("%d subjects: %v", len(w.recorder.Histories()), classes)
+	return fmt.Sprintf("%d subjects, %d tenants: %v", len(w.single.Histories()), len(w.layered.Histories()), classes)
 }
+
+// classOf is the label of an outcome, or that it is a decision.
+func classOf(outcome any) string {
+	switch outcome.(type) {
+	case ratelimit.Evaluated, ratelimit.LayeredEvaluated:
+		return decision
+	}
+	return label(outcome)
+}
+
+// newSubject is in turn one that is asked for alone and a tenant.
+func (w *traffic) newSubject(of string, number int) *subject {
+	name := fmt.Sprintf("%s %d", of, number)
+	if number%2 == 1 {
+		return w.newTenant(name, number/2)
+	}
+	policies := endless(faultQuota)
+	request, err := ratelimit.NewRequest(ratelimit.RequestSpec{
+		PolicyID: policies[number/2%len(policies)].ID,
+		Subject:  digestOf(name),
+		Cost:     int64(1 + number/2%2),
+	})
+	if err != nil {
+		panic(err) // everything stands above
+	}
+	return &subject{mostDoubts: history.MaxDoubts, ask: func(ctx context.Context, _ int) any {
+		return w.single.Evaluate(ctx, request)
+	}}
+}
+
+// newTenant is one whose first user is asked for every other time, and the others
+// in turn. Tenants have all pairs of algorithms.
+func (w *traffic) newTenant(name string, number int) *subject {
+	policies := endless(faultQuota)
+	user, tenant := policies[number%len(policies)], policies[number/len(policies)%len(policies)]
+	var requests []ratelimit.LayeredRequest
+	for i := range usersInFaults {
+		one, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{
+			Root: digestOf(name),
+			Levels: []ratelimit.Level{
+				{Name: fmt.Sprint("user-", i), PolicyID: user.ID, Subject: digestOf(fmt.Sprint(name, i)), Cost: 1, Limit: faultUserQuota},
+				{Name: "tenant", PolicyID: tenant.ID, Subject: digestOf(name), Cost: 1, Limit: faultTenantQuota},
+			},
+		})
+		if err != nil {
+			panic(err) // everything stands above
+		}
+		requests = append(requests, one)
+	}
+	// What users can have been charged, and when, is more than that of one subject.
+	const mostDoubts = history.MaxDoubts * 2 / 3
+	return &subject{mostDoubts: mostDoubts, ask: func(ctx context.Context, call int) any {
+		user := 0
+		if call%2 == 1 {
+			user = 1 + call/2%(usersInFaults-1)
+		}
+		return w.layered.EvaluateLayers(ctx, requests[user])
+	}}
+}
+
+func digestOf(text string) pseudonym.Digest { return sha256.Sum256([]byte(text)) }
 
 // subjects are as many as it takes to keep each one's history short enough to be
 // checked, and few enough that callers meet.
 type subjects struct {
-	of string // makes them differ from those of others
+	add func(number int) *subject
 
 	mu   sync.Mutex
 	all  []*subject
@@ -97,31 +193,38 @@ type subjects struct {
 }
 
 type subject struct {
-	request ratelimit.Request
-	calls   int // that were not free, or are open
-	doubts  int // or are open
+	ask        func(ctx context.Context, number int) any
+	taken      int
+	calls      int // that were not free, or are open
+	doubts     int // or are open
+	mostDoubts int
 }
 
-// take gives the next subject in turn that has room for a call.
-func (s *subjects) take() *subject {
+// take gives the next subject in turn that has room for a call, and the number of
+// that call.
+func (s *subjects) take() (one *subject, number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	one = s.withRoom()
+	one.taken++
+	one.calls++
+	one.doubts++
+	return one, one.taken
+}
+
+func (s *subjects) withRoom() *subject {
 	for range s.all {
 		s.next = (s.next + 1) % len(s.all)
 		if one := s.all[s.next]; one.hasRoom() {
-			one.calls++
-			one.doubts++
 			return one
 		}
 	}
-	one := newSubject(s.of, len(s.all))
+	one := s.add(len(s.all))
 	s.all = append(s.all, one)
-	one.calls++
-	one.doubts++
 	return one
 }
 
-func (s *subjects) giveBack(one *subject, outcome ratelimit.Outcome) {
+func (s *subjects) giveBack(one *subject, outcome any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !history.InDoubt(outcome) {
@@ -134,18 +237,5 @@ func (s *subjects) giveBack(one *subject, outcome ratelimit.Outcome) {
 
 // hasRoom leaves one call for the question at the end.
 func (s *subject) hasRoom() bool {
-	return s.calls < history.MaxCalls-1 && s.doubts < history.MaxDoubts
-}
-
-func newSubject(of string, number int) *subject {
-	policies := endless(faultQuota)
-	request, err := ratelimit.NewRequest(ratelimit.RequestSpec{
-		PolicyID: policies[number%len(policies)].ID,
-		Subject:  pseudonym.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d", of, number))),
-		Cost:     int64(1 + number%2),
-	})
-	if err != nil {
-		panic(err) // everything stands above
-	}
-	return &subject{request: request}
+	return s.calls < history.MaxCalls-1 && s.doubts < s.mostDoubts
 }

@@ -106,15 +106,20 @@ func newLimiter(t testing.TB, c redislimit.Config) *redislimit.Limiter {
 	return limiter
 }
 
-func request(t testing.TB, policyID, subject string, cost int64) ratelimit.Request {
+func digest(t testing.TB, subject string) pseudonym.Digest {
 	t.Helper()
 	parsed, err := pseudonym.ParseSubject(subject)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return parsed.Digest(secret(t).SubjectKey())
+}
+
+func request(t testing.TB, policyID, subject string, cost int64) ratelimit.Request {
+	t.Helper()
 	r, err := ratelimit.NewRequest(ratelimit.RequestSpec{
 		PolicyID: policyID,
-		Subject:  parsed.Digest(secret(t).SubjectKey()),
+		Subject:  digest(t, subject),
 		Cost:     cost,
 	})
 	if err != nil {
@@ -133,19 +138,65 @@ func evaluate(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) rateli
 // decide is evaluate for what must come to a decision.
 func decide(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) ratelimit.Decision {
 	t.Helper()
-	evaluated, ok := evaluate(t, port, r).(ratelimit.Evaluated)
+	outcome := evaluate(t, port, r)
+	evaluated, ok := outcome.(ratelimit.Evaluated)
 	if !ok {
-		t.Fatalf("outcome is %s, must be a decision", label(evaluate(t, port, r)))
+		t.Fatalf("outcome is %s, must be a decision", label(outcome))
 	}
 	return evaluated.Decision
 }
 
-// label names an outcome in a word.
-func label(outcome ratelimit.Outcome) string {
+// level is one unit for a subject, under the policy with the level's name.
+func level(t testing.TB, name, subject string) ratelimit.Level {
+	t.Helper()
+	return ratelimit.Level{Name: name, PolicyID: name, Subject: digest(t, subject), Cost: 1}
+}
+
+// shared is a level that is one counter for all roots.
+func shared(level ratelimit.Level) ratelimit.Level {
+	level.Shared = true
+	return level
+}
+
+// layeredRequest belongs to a root.
+func layeredRequest(t testing.TB, root string, levels ...ratelimit.Level) ratelimit.LayeredRequest {
+	t.Helper()
+	r, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{Root: digest(t, root), Levels: levels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func evaluateLayers(t testing.TB, port ratelimit.LayeredPort, r ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return port.EvaluateLayers(ctx, r)
+}
+
+// decideLayers is evaluateLayers for what must come to a decision.
+func decideLayers(t testing.TB, port ratelimit.LayeredPort, r ratelimit.LayeredRequest) ratelimit.LayeredDecision {
+	t.Helper()
+	outcome := evaluateLayers(t, port, r)
+	evaluated, ok := outcome.(ratelimit.LayeredEvaluated)
+	if !ok {
+		t.Fatalf("outcome is %s, must be a decision", label(outcome))
+	}
+	return evaluated.Decision
+}
+
+// label names an outcome, of one level or of several, in a word.
+func label(outcome any) string {
 	named := func(class string, category failure.Category) string { return class + " " + string(category) }
 	switch o := outcome.(type) {
 	case ratelimit.Evaluated:
 		if o.Decision.Allowed {
+			return "allowed"
+		}
+		return "denied"
+	case ratelimit.LayeredEvaluated:
+		if o.Decision.Allowed() {
 			return "allowed"
 		}
 		return "denied"
@@ -160,7 +211,7 @@ func label(outcome ratelimit.Outcome) string {
 	}
 }
 
-func wantLabel(t testing.TB, outcome ratelimit.Outcome, want string) {
+func wantLabel(t testing.TB, outcome any, want string) {
 	t.Helper()
 	if got := label(outcome); got != want {
 		t.Fatalf("outcome is %q, must be %q", got, want)
@@ -185,6 +236,16 @@ func image(t testing.TB, client *redis.Client, key string) string {
 		t.Fatal(err)
 	}
 	return dump + "@" + client.PExpireTime(t.Context(), key).Val().String()
+}
+
+// images are those of all keys that the server holds.
+func images(t testing.TB, client *redis.Client) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		all[key] = image(t, client, key)
+	}
+	return all
 }
 
 // memo is a log that remembers its lines.

@@ -6,7 +6,6 @@ import (
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
-	"example.com/weir/lua"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -36,7 +35,7 @@ func (l *Limiter) EvaluateLayers(ctx context.Context, request ratelimit.LayeredR
 			Argument: level.enforced.argument(level.policy, level.Cost),
 		}
 	}
-	raw, failed := l.dispatch(ctx, bound, lua.Layered(), operands...)
+	raw, failed := l.dispatch(ctx, bound, l.layered, operands...)
 	if failed != nil {
 		return unanswered("", failed)
 	}

@@ -36,6 +36,7 @@ type Limiter struct {
 	executor execution.Executor
 	breaker  breaker
 	keys     rediskey.Builder
+	layered  lua.Program // digested once
 	probes   []probe
 	health   health
 
@@ -71,6 +72,7 @@ func New(config Config) (*Limiter, error) {
 		executor:  newExecutor(config.Dispatch, client),
 		breaker:   newBreaker(config.Breaker),
 		keys:      rediskey.NewBuilder(config.Secret),
+		layered:   lua.Layered(),
 		health:    health{logger: config.Logger},
 		admission: semaphore.NewWeighted(int64(config.MaxInFlight)),
 	}

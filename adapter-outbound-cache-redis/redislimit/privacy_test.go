@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/fakeredis"
 	"example.com/weir/adapter-outbound-cache-redis/redislimit"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/shared-contract/ratelimit"
 )
 
 // Ensure that keys have the documented shape and that neither keys, fields nor
@@ -17,7 +19,7 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 	server := redistest.Primary(t)
 	client := server.Client(t)
 	var log memo
-	c := config(t, server.Addr, policySpec("edge-default", hour))
+	c := config(t, server.Addr, policySpec("edge-default", hour), policySpec("log", ratelimit.SlidingLog{Limit: 5, Window: time.Hour}))
 	c.Logger = log.logger()
 	redislimit.RouteClientLog(c.Logger)
 	defer redislimit.RouteClientLog(slog.New(slog.DiscardHandler))
@@ -29,12 +31,15 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 	}
 	for _, subject := range subjects {
 		decide(t, limiter, request(t, "edge-default", subject, 1))
+		decideLayers(t, limiter, layersOf(t, subject))
 	}
 	keys := client.Keys(t.Context(), "*").Val()
-	if len(keys) != len(subjects) {
-		t.Fatalf("%d keys for %d subjects", len(keys), len(subjects))
+	// Each subject has a counter of its own, one that all roots share, and one as a
+	// user; a root has that of its own.
+	if counters := 4 * len(subjects); len(keys) != counters {
+		t.Fatalf("%d keys for %d counters", len(keys), counters)
 	}
-	shape := regexp.MustCompile(`^weir:1:rate:edge-default:state:\{[A-Za-z0-9_-]{8}\}:[A-Za-z0-9_-]{22}$`)
+	shape := regexp.MustCompile(`^weir:1:rate:(edge-default|log):state:\{[A-Za-z0-9_-]{8}\}:[A-Za-z0-9_-]{22}$`)
 	for _, key := range keys {
 		if !shape.MatchString(key) {
 			t.Errorf("key %q has another shape", key)
@@ -57,6 +62,7 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 		failing := newLimiter(t, config)
 		for _, subject := range subjects {
 			evaluate(t, failing, request(t, "edge-default", subject, 1))
+			evaluateLayers(t, failing, layersOf(t, subject))
 		}
 	}
 	for _, line := range []string{"redis does not decide", "not understood", "redis client"} {
@@ -69,6 +75,16 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 			t.Errorf("the log gives %q away", secret)
 		}
 	}
+}
+
+// layersOf are a subject's level under a root that is another subject, the root's
+// own, and one that all roots share.
+func layersOf(t *testing.T, subject string) ratelimit.LayeredRequest {
+	t.Helper()
+	root := "root of " + subject[:min(len(subject), 1000)]
+	user, own, all := level(t, "edge-default", subject), level(t, "log", root), shared(level(t, "log", subject))
+	user.Name, all.Name = "user", "all"
+	return layeredRequest(t, root, user, own, all)
 }
 
 // Ensure that what tells two states apart is in the key: the subject, the

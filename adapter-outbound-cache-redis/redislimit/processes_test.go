@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func endless(quota int64) []ratelimit.PolicySpec {
 	return []ratelimit.PolicySpec{
 		policySpec("window", ratelimit.FixedWindow{Limit: quota, Window: 3660 * day}),
 		policySpec("sliding", ratelimit.SlidingCounter{Limit: quota, Window: 104 * day}),
+		policySpec("log", ratelimit.SlidingLog{Limit: quota, Window: 3660 * day}),
 		policySpec("bucket", ratelimit.TokenBucket{Capacity: quota, RefillTokens: quota, RefillInterval: 3660 * day}),
 	}
 }
@@ -47,27 +49,11 @@ const (
 // whatever way they dispatch, are admitted exactly the quota between them.
 func TestProcessesShareTheQuota(t *testing.T) {
 	if server := os.Getenv(askedServer); server != "" {
-		askAsProcess(t, server, redislimit.Dispatch(os.Getenv(askedDispatch)))
+		answerAsProcess(t, server, askAlone)
 		return
 	}
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		var asking []*process
-		for n := range processes {
-			dispatches := redislimit.Dispatches()
-			asking = append(asking, startProcess(t, server.Addr, dispatches[n%len(dispatches)]))
-		}
-		for _, p := range asking {
-			p.awaitReady(t)
-		}
-		for _, p := range asking {
-			p.release(t)
-		}
-		admitted, want := make(map[string]int64), make(map[string]int64)
-		for _, p := range asking {
-			for id, n := range p.admitted(t) {
-				admitted[id] += n
-			}
-		}
+		admitted, want := askFromProcesses(t, server, processes), make(map[string]int64)
 		for _, spec := range endless(sharedQuota) {
 			want[spec.ID] = sharedQuota
 		}
@@ -77,12 +63,36 @@ func TestProcessesShareTheQuota(t *testing.T) {
 	})
 }
 
-// askAsProcess is the other end of process: it says that it is ready, waits for
+// askFromProcesses runs the test in other processes, which dispatch in turn in all
+// ways, lets them ask at the same time, and sums what they were admitted.
+func askFromProcesses(t *testing.T, server *redistest.Server, processes int) map[string]int64 {
+	t.Helper()
+	var asking []*process
+	for n := range processes {
+		dispatches := redislimit.Dispatches()
+		asking = append(asking, startProcess(t, server.Addr, dispatches[n%len(dispatches)]))
+	}
+	for _, p := range asking {
+		p.awaitReady(t)
+	}
+	for _, p := range asking {
+		p.release(t)
+	}
+	admitted := make(map[string]int64)
+	for _, p := range asking {
+		for what, n := range p.admitted(t) {
+			admitted[what] += n
+		}
+	}
+	return admitted
+}
+
+// answerAsProcess is the other end of process: it says that it is ready, waits for
 // the end of its input, asks, and says what was admitted.
-func askAsProcess(t *testing.T, server string, dispatch redislimit.Dispatch) {
+func answerAsProcess(t *testing.T, server string, ask func(*testing.T, *redislimit.Limiter) map[string]int64) {
 	t.Helper()
 	c := config(t, server, endless(sharedQuota)...)
-	c.Dispatch, c.PoolSize = dispatch, 16
+	c.Dispatch, c.PoolSize = redislimit.Dispatch(os.Getenv(askedDispatch)), 16
 	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = unhurried, unhurried, unhurried
 	limiter := newLimiter(t, c)
 	say := json.NewEncoder(os.Stdout)
@@ -93,6 +103,14 @@ func askAsProcess(t *testing.T, server string, dispatch redislimit.Dispatch) {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		t.Fatal(err)
 	}
+	if err := say.Encode(ask(t, limiter)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// askAlone counts by policy what one subject is admitted.
+func askAlone(t *testing.T, limiter *redislimit.Limiter) map[string]int64 {
+	t.Helper()
 	var requests []ratelimit.Request
 	for _, spec := range endless(sharedQuota) {
 		requests = append(requests, request(t, spec.ID, "somebody", 1))
@@ -119,12 +137,10 @@ func askAsProcess(t *testing.T, server string, dispatch redislimit.Dispatch) {
 		})
 	}
 	callers.Wait()
-	if err := say.Encode(admitted); err != nil {
-		t.Fatal(err)
-	}
+	return admitted
 }
 
-// process is this test in another process.
+// process is a test in another process.
 type process struct {
 	command *exec.Cmd
 	input   io.Closer
@@ -138,7 +154,8 @@ func startProcess(t *testing.T, server string, dispatch redislimit.Dispatch) *pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), program, "-test.run=^TestProcessesShareTheQuota$")
+	test, _, _ := strings.Cut(t.Name(), "/")
+	command := exec.CommandContext(t.Context(), program, "-test.run=^"+test+"$")
 	command.Env = append(os.Environ(), askedServer+"="+server, askedDispatch+"="+string(dispatch))
 	command.Stderr = os.Stderr
 	input, err := command.StdinPipe()

@@ -126,7 +126,9 @@ func TestInspection(t *testing.T) {
 		"breaks off, so not ready": {greets("redis", "7.0.0"), fakeredis.Reply{Close: true}, "connection", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			polite := fakeredis.Polite(func(_ string, arguments []string) fakeredis.Reply { return fakeredis.Reply{Text: allowedAll(arguments)} })
+			polite := fakeredis.Polite(func(_ string, arguments []string) fakeredis.Reply {
+				return fakeredis.Reply{Text: allowedAll(arguments)}
+			})
 			server := fakeredis.Start(t, func(command string, arguments []string) fakeredis.Reply {
 				switch command {
 				case "HELLO":

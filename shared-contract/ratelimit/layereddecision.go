@@ -11,7 +11,7 @@ import (
 //
 //	LayeredEvaluated  allowed and charged at all levels, or denied and at none
 //	Unavailable       not charged, and that is known
-//	Indeterminate     dispatched; may have been charged, at all levels or at none
+//	Indeterminate     dispatched; may have been charged
 //	Incompatible      policy, state, program or reply does not match
 //
 //sumtype:decl

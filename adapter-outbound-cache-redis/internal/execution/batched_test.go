@@ -80,13 +80,25 @@ func TestBatched_CallersLeave(t *testing.T) {
 	}
 }
 
+// calls are one with one key, and one with several.
+func calls(last string) map[string][]Operand {
+	return map[string][]Operand{
+		"one key":      {{"key", []byte(last)}},
+		"several keys": {{"first", []byte("1")}, {"second", []byte("2")}, {"third", []byte(last)}},
+	}
+}
+
 // Ensure that a call which is withdrawn while its batch waits for a connection
 // has no effect, although the batch is sent later.
 func TestBatched_WithdrawnFromItsBatch(t *testing.T) {
-	server := newGate(t)
-	wantValue(t, withdrawOne(t, server, dial), "stays")
-	if got := server.seen(); got != `["hold and break" "" "stays"]` {
-		t.Errorf("the server saw %s: what was withdrawn must come with nothing", got)
+	for name, operands := range calls("withdrawn") {
+		t.Run(name, func(t *testing.T) {
+			server := newGate(t)
+			wantValue(t, withdrawOne(t, server, dial, operands), "stays")
+			if got := server.seen(); got != `["hold and break" "" "stays"]` {
+				t.Errorf("the server saw %s: what was withdrawn must come without its last argument", got)
+			}
+		})
 	}
 }
 
@@ -95,7 +107,7 @@ func TestBatched_WithdrawnFromItsBatch(t *testing.T) {
 func TestBatched_WithdrawnIsNotSentAgain(t *testing.T) {
 	server := newGate(t)
 	server.forgetful.Store(true)
-	wantValue(t, withdrawOne(t, server, dial), "stays")
+	wantValue(t, withdrawOne(t, server, dial, calls("withdrawn")["several keys"]), "stays")
 	if got := server.seen(); got != `["hold and break" "" "stays" "stays"]` {
 		t.Errorf("the server saw %s: only what stays must come again", got)
 	}
@@ -104,20 +116,25 @@ func TestBatched_WithdrawnIsNotSentAgain(t *testing.T) {
 // Ensure that what was withdrawn counts with the length that it was written with:
 // the call after it was written whole, so it is in doubt.
 func TestBatched_FailedWriteAfterAWithdrawal(t *testing.T) {
-	server := newGate(t)
-	stays := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", []byte("stays")}}).size()
-	withdrawn := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", nil}}).size()
-	var lengths atomic.Value
-	failing := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		return &failingConn{Conn: conn, above: stays + len("hold and break"), after: withdrawn + stays, lengths: &lengths}, err
+	for name, operands := range calls("withdrawn") {
+		t.Run(name, func(t *testing.T) {
+			server := newGate(t)
+			stays := newEvaluation(t.Context(), lua.FixedWindow(), []Operand{{"key", []byte("stays")}}).size()
+			withdrawn := newEvaluation(t.Context(), lua.FixedWindow(), calls("")[name]).size()
+			var lengths atomic.Value
+			failing := func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				return &failingConn{Conn: conn, above: stays + len("hold and break"), after: withdrawn + stays, lengths: &lengths}, err
+			}
+			wantDoubt(t, withdrawOne(t, server, failing, operands))
+		})
 	}
-	wantDoubt(t, withdrawOne(t, server, failing))
 }
 
 // withdrawOne lets a batch of two wait for a connection until the first one's
-// caller has left, and gives what becomes of the second, "stays".
-func withdrawOne(t *testing.T, server *gate, dial certainty.Dial) result {
+// caller, who asks with operands, has left, and gives what becomes of the second,
+// "stays".
+func withdrawOne(t *testing.T, server *gate, dial certainty.Dial, operands []Operand) result {
 	t.Helper()
 	greeting := make(chan struct{})
 	var slow atomic.Bool
@@ -132,7 +149,7 @@ func withdrawOne(t *testing.T, server *gate, dial certainty.Dial) result {
 
 	timed, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	first := begin(timed, batched, "withdrawn")
+	first := run(timed, batched, lua.FixedWindow(), operands...)
 	eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
 	second := begin(t.Context(), batched, "stays")
 	eventually(t, "two wait", func() bool { return batched.Waiting() == 2 })
@@ -201,15 +218,16 @@ func TestBatched_LoadsPrograms(t *testing.T) {
 	server.occupy(t, batched, 1)
 	var waiting []<-chan result
 	for i := range 20 {
-		waiting = append(waiting, begin(t.Context(), batched, strconv.Itoa(i)))
+		program := []lua.Program{lua.FixedWindow(), lua.Layered()}[i%2]
+		waiting = append(waiting, run(t.Context(), batched, program, calls(strconv.Itoa(i))["several keys"]...))
 	}
 	eventually(t, "all others wait", func() bool { return batched.Waiting() == len(waiting) })
 	server.release()
 	for i, ended := range waiting {
 		wantValue(t, await(t, ended), strconv.Itoa(i))
 	}
-	if got := server.loads.Load(); got != 1 {
-		t.Errorf("%d programs were loaded, must be one", got)
+	if got := server.loads.Load(); got != 2 {
+		t.Errorf("%d programs were loaded, must be two", got)
 	}
 }
 
@@ -341,15 +359,20 @@ type result struct {
 	failed *certainty.Failure
 }
 
-// begin runs a call in a goroutine of its own.
+// begin runs a call with one key in a goroutine of its own.
 func begin(ctx context.Context, batched *Batched, last string) <-chan result {
+	return run(ctx, batched, lua.FixedWindow(), Operand{"key", []byte(last)})
+}
+
+// run runs a call in a goroutine of its own.
+func run(ctx context.Context, batched *Batched, program lua.Program, operands ...Operand) <-chan result {
 	ended := make(chan result, 1)
 	go func() {
 		bound, finite := ctx.Deadline()
 		if !finite {
 			bound = time.Now().Add(patience)
 		}
-		value, failed := batched.Run(ctx, bound, lua.FixedWindow(), Operand{"key", []byte(last)})
+		value, failed := batched.Run(ctx, bound, program, operands...)
 		ended <- result{value, failed}
 	}()
 	return ended

@@ -31,11 +31,13 @@ func TestCheck(t *testing.T) {
 		"charges twice, in doubt": {chargesTwiceInDoubt, ErrImpossible},
 		"charges and refuses":     {chargesAndRefuses, ErrImpossible},
 		"allows without a charge": {allowsForFree, ErrImpossible},
+		"makes an admission up":   {makesUp, ErrImpossible},
 		"forgets all charges":     {forgets, ErrImpossible},
 	} {
 		for algorithm, parameters := range map[string]ratelimit.Parameters{
 			"fixed window":    ratelimit.FixedWindow{Limit: 200, Window: decade},
 			"sliding counter": ratelimit.SlidingCounter{Limit: 200, Window: season},
+			"sliding log":     ratelimit.SlidingLog{Limit: 200, Window: decade},
 			"token bucket":    ratelimit.TokenBucket{Capacity: 200, RefillTokens: 200, RefillInterval: decade},
 		} {
 			t.Run(name+", "+algorithm, func(t *testing.T) {
@@ -144,18 +146,28 @@ func evaluate(t *testing.T, port ratelimit.EdgePort, subject byte) {
 
 func snapshot(t *testing.T, parameters ratelimit.Parameters) *ratelimit.Snapshot {
 	t.Helper()
-	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
-		ID: "p", Revision: 1, Parameters: parameters, MaxCost: parameters.Quota(),
-		MaxClockRegression: time.Second, CleanupGrace: time.Minute, FailurePolicy: ratelimit.FailClosed,
-	})
+	return snapshotOf(t, map[string]ratelimit.Parameters{"p": parameters})
+}
+
+// snapshotOf has a policy for each ID.
+func snapshotOf(t *testing.T, all map[string]ratelimit.Parameters) *ratelimit.Snapshot {
+	t.Helper()
+	var policies []ratelimit.Policy
+	for id, parameters := range all {
+		policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
+			ID: id, Revision: 1, Parameters: parameters, MaxCost: parameters.Quota(),
+			MaxClockRegression: time.Second, CleanupGrace: time.Minute, FailurePolicy: ratelimit.FailClosed,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, policy)
+	}
+	snapshot, err := ratelimit.NewSnapshot(policies...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, err := ratelimit.NewSnapshot(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return policies
+	return snapshot
 }
 
 // store is a correct port that those below misuse, each time they have let some
@@ -176,7 +188,7 @@ func (s *store) reset() {
 	s.memory.Store(ratelimittest.NewMemory(ratelimit.NewCatalog(s.policies), time.Now))
 }
 
-func (s *store) port() ratelimit.EdgePort { return s.memory.Load() }
+func (s *store) port() *ratelimittest.Memory { return s.memory.Load() }
 
 // otherwise lets misbehave answer each time when some calls have passed.
 func (s *store) otherwise(misbehave port) ratelimit.EdgePort {
@@ -265,6 +277,15 @@ func allowsForFree(s *store) ratelimit.EdgePort {
 	return noting(func(request ratelimit.Request, outcome ratelimit.Outcome) {
 		given.Store(request.Subject(), outcome)
 	}, port)
+}
+
+// makesUp answers what is true only of a subject that has spent nothing, at a moment
+// that never was.
+func makesUp(s *store) ratelimit.EdgePort {
+	policy, _ := s.policies.Policy("p")
+	return s.otherwise(func(_ context.Context, request ratelimit.Request) ratelimit.Outcome {
+		return ratelimittest.AlwaysAllows(policy)(request)
+	})
 }
 
 // noting lets note see what port answers.

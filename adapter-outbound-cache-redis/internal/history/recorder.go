@@ -13,6 +13,26 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
+// record is what was recorded, of calls of one kind.
+type record[C any] struct {
+	mu    sync.Mutex
+	calls []C
+}
+
+func (r *record[C]) add(call C) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, call)
+}
+
+// Calls gives the calls that have ended, the earliest end first, without the
+// first n of them.
+func (r *record[C]) Calls(n int) []C {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls[n:])
+}
+
 // Call is one call of a port.
 type Call struct {
 	Request    ratelimit.Request
@@ -26,8 +46,7 @@ type Recorder struct {
 	port     ratelimit.EdgePort
 	policies *ratelimit.Snapshot
 
-	mu    sync.Mutex
-	calls []Call
+	record[Call]
 }
 
 var _ ratelimit.EdgePort = (*Recorder)(nil)
@@ -48,18 +67,8 @@ func (r *Recorder) Through(ctx context.Context, port ratelimit.EdgePort, request
 	call := Call{Request: request, Start: time.Now()}
 	call.Outcome = port.Evaluate(ctx, request)
 	call.End = time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, call)
+	r.add(call)
 	return call.Outcome
-}
-
-// Calls gives the calls that have ended, the earliest end first, without the
-// first n of them.
-func (r *Recorder) Calls(n int) []Call {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.calls[n:])
 }
 
 // Histories gives the calls that have ended, apart by policy and subject.

@@ -3,7 +3,8 @@
 //	status, serverNowMillis, effectiveNowMillis,
 //	limit, remaining, retryAfterMillis, resetAtMillis
 //
-// and as many for each level where there are several. Whatever else arrives is an error, never a decision.
+// and as many for each level where there are several. Whatever else arrives is an
+// error, never a decision.
 package reply
 
 import (
