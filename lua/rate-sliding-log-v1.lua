@@ -7,11 +7,12 @@
 -- State, a sorted set:
 --   sl1:<revision>:<window>  whose state it is; its score is 0
 --   <total>:<units>          an admission; its score is when
---     total  units spent since the log was empty, these included, in 16 digits
+--     total  10^15 and the units spent since the log was empty, these included
 --     units  units of this admission
 -- Times and durations are in ms. Bounds and reply: manifest.json.
 
 local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
+local EMPTY = 1000000000000000 -- the total of an empty log: all have as many digits, to sort by
 local floor = math.floor
 
 local time = redis.call('TIME')
@@ -40,20 +41,20 @@ end
 -- State
 -- admission reads a member and its score: total, units and time, or nothing.
 local function admission(found)
-  local total, units = (found[1] or ''):match('^(' .. ('%d'):rep(16) .. '):(%d+)$')
+  local total, units = (found[1] or ''):match('^(1%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d):(%d+)$')
   local at = total and found[2]:match('^%d+$')
   if not at then
     return nil
   end
   total, units, at = total + 0, units + 0, at + 0
-  if units < 1 or units > total or total > EXACT or at < 1 or at > EXACT then
+  if units < 1 or units > total - EMPTY or at < 1 or at > EXACT then
     return nil
   end
   return total, units, at
 end
 
 local state = redis.pcall('ZSCORE', key, id)
-local total, last, _ = 0, 0, nil
+local total, last, _ = EMPTY, 0, nil
 if not state then
   if redis.call('EXISTS', key) == 1 then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
@@ -94,25 +95,18 @@ end
 if used > limit - cost then
   local excess = used + cost - limit -- so much must leave, the oldest first
   if units < excess then
-    -- The rank, from the newest, of the admission with which enough will have left.
-    -- Each has a unit at least, so no more than `high` come after those.
+    -- The oldest admission with which enough will have left, by its rank from the
+    -- newest: at most limit - cost come after it, since each has a unit at least.
+    oldest = last
     local low, high = 1, limit - cost + 1
     while low < high do
       local middle = floor((low + high + 1) / 2)
-      local found = redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES')
-      local reached = admission(found)
-      if not reached and found[1] and found[1] ~= id then
-        return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
-      end
-      if reached and reached - (total - used) >= excess then
-        low = middle
+      local reached, _, at = admission(redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES'))
+      if reached and at > opened and reached - (total - used) >= excess then
+        low, oldest = middle, at
       else
         high = middle - 1
       end
-    end
-    _, _, oldest = admission(redis.call('ZRANGE', key, -low, -low, 'WITHSCORES'))
-    if oldest <= opened then
-      return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
     end
   end
   local left = used < limit and limit - used or 0
@@ -120,8 +114,8 @@ if used > limit - cost then
 end
 
 -- Charge
-total = (used > 0 and total or 0) + cost
-local state = ('%016d:%d'):format(total, cost)
+total = (used > 0 and total or EMPTY) + cost
+local state = ('%d:%d'):format(total, cost)
 local expiry = effective + window + grace - now
 local left, reset = limit - used - cost, effective + window
 

@@ -34,7 +34,7 @@ type Limiter struct {
 	config   Config
 	client   *redis.Client
 	executor execution.Executor
-	breaker  breaker
+	breaker  *breaker
 	keys     rediskey.Builder
 	layered  lua.Program // digested once
 	probes   []probe
@@ -181,15 +181,18 @@ func (l *Limiter) admit(ctx context.Context) (bound time.Time, refused failure.C
 
 // dispatch asks the server, unless it is left alone.
 func (l *Limiter) dispatch(ctx context.Context, bound time.Time, program lua.Program, operands ...execution.Operand) (raw any, failed *certainty.Failure) {
-	report, passes := l.breaker.pass()
+	report, passes := l.breaker.pass(bound)
 	if !passes {
 		failed = &certainty.Failure{Certain: true, Category: failure.Connection, Err: errOpen}
 		l.health.failed(ctx, failed)
 		return nil, failed
 	}
 	failed = &certainty.Failure{Category: failure.NoReply, Err: errUnanswered} // should the dispatch panic
-	defer func() { report(lesson(failed)) }()
+	defer func() { report(failed) }()
 	if raw, failed = l.executor.Run(ctx, bound, program, operands...); failed != nil {
+		if failed.Category == failure.Connection && isOverdue(bound) {
+			failed.Category = failure.Saturated // perhaps there was no time to connect
+		}
 		l.health.failed(ctx, failed)
 		return nil, failed
 	}

@@ -7,11 +7,12 @@
 -- State, a sorted set:
 --   sl1:<revision>:<window>  whose state it is; its score is 0
 --   <total>:<units>          an admission; its score is when
---     total  units spent since the log was empty, these included, in 16 digits
+--     total  10^15 and the units spent since the log was empty, these included
 --     units  units of this admission
 -- Times and durations are in ms. Bounds and reply: manifest.json.
 
 local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
+local EMPTY = 1000000000000000 -- the total of an empty log: all have as many digits, to sort by
 local floor = math.floor
 
 local time = redis.call('TIME')

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +56,51 @@ func TestMarkWrites(t *testing.T) {
 	}
 	if _, err := certainty.MarkWrites(func(context.Context, string, string) (net.Conn, error) { return nil, cause })(t.Context(), "tcp", ""); !errors.Is(err, cause) {
 		t.Errorf("dialing says %v", err)
+	}
+}
+
+// Ensure that what has arrived is read although the deadline has passed, and that
+// a server which says nothing gains next to no time by that, however often it is
+// read.
+func TestReadsWhatHasArrived(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	conn, err := certainty.MarkWrites((&net.Dialer{}).DialContext)(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for _, setDeadline := range []func(time.Time) error{conn.SetReadDeadline, conn.SetDeadline} {
+		if _, err := server.Write([]byte("reply")); err != nil {
+			t.Fatal(err)
+		}
+		if err := setDeadline(time.Now().Add(-time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		reply := make([]byte, 10)
+		if n, err := conn.Read(reply); string(reply[:n]) != "reply" || err != nil {
+			t.Errorf("read %q, error %v", reply[:n], err)
+		}
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for range 1000 {
+		if n, err := conn.Read(make([]byte, 10)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("read %d bytes, error %v", n, err)
+		}
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("1000 reads in vain took %v", took)
 	}
 }
 

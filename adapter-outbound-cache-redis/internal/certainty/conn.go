@@ -2,10 +2,13 @@ package certainty
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"syscall"
+	"time"
 )
 
 // WriteError says that a request was not handed to the network whole.
@@ -26,14 +29,14 @@ func (e *WriteError) Unwrap() error { return e.Err }
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // MarkWrites wraps the connections of dial so that failed writes are told apart
-// as [WriteError].
+// as [WriteError], and so that a reply which has arrived in time is read.
 func MarkWrites(dial Dial) Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		marked := writeMarked{conn}
+		marked := &marked{Conn: conn}
 		if raw, ok := conn.(syscall.Conn); ok {
 			return probeable{marked, raw}, nil
 		}
@@ -54,9 +57,17 @@ func below(conn net.Conn) (syscall.Conn, bool) {
 	return raw, ok
 }
 
-type writeMarked struct{ net.Conn }
+// marked tells failed writes apart, and reads what has arrived by the deadline even
+// if this process comes too late for it: in one that has too much to do, the
+// deadline is noticed before the reply that has long been there, and the server
+// would seem to be silent.
+type marked struct {
+	net.Conn
 
-func (c writeMarked) Write(request []byte) (int, error) {
+	late bool // since the deadline was set
+}
+
+func (c *marked) Write(request []byte) (int, error) {
 	n, err := c.Conn.Write(request)
 	if err != nil {
 		err = &WriteError{Written: n, Length: len(request), Err: err}
@@ -64,11 +75,36 @@ func (c writeMarked) Write(request []byte) (int, error) {
 	return n, err
 }
 
+// lateness is how long a read takes that need not wait.
+const lateness = 5 * time.Millisecond
+
+func (c *marked) Read(reply []byte) (int, error) {
+	n, err := c.Conn.Read(reply)
+	if n > 0 || c.late || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	c.late = true
+	if err := c.Conn.SetReadDeadline(time.Now().Add(lateness)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(reply)
+}
+
+func (c *marked) SetReadDeadline(deadline time.Time) error {
+	c.late = false
+	return c.Conn.SetReadDeadline(deadline)
+}
+
+func (c *marked) SetDeadline(deadline time.Time) error {
+	c.late = false
+	return c.Conn.SetDeadline(deadline)
+}
+
 // probeable keeps the raw connection in reach: the client library peeks at it to
 // drop a pooled connection that the server has closed, which otherwise would
 // swallow a command and leave its fate in doubt.
 type probeable struct {
-	writeMarked
+	*marked
 	raw syscall.Conn
 }
 
@@ -79,7 +115,7 @@ func (c probeable) SyscallConn() (syscall.RawConn, error) { return c.raw.Syscall
 // connection that the server has closed. It is a failure all the same, but one
 // that certainly charged nothing.
 type encrypted struct {
-	writeMarked
+	*marked
 	raw syscall.Conn
 }
 
@@ -87,7 +123,7 @@ func (c encrypted) Write(request []byte) (int, error) {
 	if isClosed(c.raw) {
 		return 0, &WriteError{Length: len(request), Err: fmt.Errorf("the server has closed the connection: %w", c.lastWords())}
 	}
-	return c.writeMarked.Write(request)
+	return c.marked.Write(request)
 }
 
 // lastWords is what the server said before it closed the connection, such as that

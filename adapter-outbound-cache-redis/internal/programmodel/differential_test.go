@@ -14,6 +14,7 @@ import (
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
 	"example.com/weir/adapter-outbound-cache-redis/redistest"
+	"example.com/weir/lua"
 )
 
 // replies is how many replies of each program are compared on the first kind of
@@ -48,8 +49,8 @@ func seed(t *testing.T) uint64 {
 }
 
 // Ensure that the programs, as they are and on every kind of server, do what the
-// model does: the reply, the stored fields and the moment of expiry, whatever
-// the policy, the clock and the key.
+// model does: the reply, what is stored and the moment of expiry, whatever the
+// policy, the clock and the key.
 func TestProgramsAgreeWithTheModel(t *testing.T) {
 	first := redistest.Lanes(t)[0]
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
@@ -57,16 +58,16 @@ func TestProgramsAgreeWithTheModel(t *testing.T) {
 		if server.Lane != first {
 			wanted /= 5
 		}
-		for _, p := range programs(t) {
+		for _, p := range lua.Programs() {
 			t.Run(p.Name, func(t *testing.T) {
 				t.Parallel() // the keys of each program are its own
 				seed := seed(t)
-				found := newDifferential(server.Client(t), p, p.Source, seed).run(t, wanted)
+				found := newDifferential(t, server.Client(t), p, seed).run(t, wanted)
 				t.Logf("seed %d: %v", seed, found)
 				if found.difference != "" {
 					t.Fatalf("seed %d: %s", seed, found.difference)
 				}
-				if poor := found.poor(); len(poor) > 0 {
+				if poor := found.poor(p.Name); len(poor) > 0 {
 					t.Errorf("seed %d: too little was seen of %q", seed, poor)
 				}
 			})
@@ -79,14 +80,15 @@ func TestProgramsAgreeWithTheModel(t *testing.T) {
 func TestDifferentialCatchesPlantedFaults(t *testing.T) {
 	const soon = 50_000
 	client := redistest.Primary(t).Client(t)
-	for _, p := range programs(t) {
+	for _, p := range lua.Programs() {
 		for _, fault := range plantedFaults()[p.Name] {
 			t.Run(p.Name+"/"+fault.name, func(t *testing.T) {
-				broken := strings.Replace(p.Source, fault.text, fault.instead, 1)
-				if broken == p.Source {
+				broken := p
+				broken.Source = strings.Replace(p.Source, fault.text, fault.instead, 1)
+				if broken.Source == p.Source {
 					t.Fatalf("the program has no %q to plant a fault in", fault.text)
 				}
-				if found := newDifferential(client, p, broken, 1).run(t, soon); found.difference == "" {
+				if found := newDifferential(t, client, broken, 1).run(t, soon); found.difference == "" {
 					t.Errorf("not found in %v", found)
 				}
 			})
@@ -94,31 +96,30 @@ func TestDifferentialCatchesPlantedFaults(t *testing.T) {
 	}
 }
 
-// crowd is how many subjects ask at one time.
+// crowd is how many callers there are at one time.
 const crowd = 200
 
 // differential compares a program with its model.
 type differential struct {
-	client  *redis.Client
-	program program
-	source  string
-	sha1    string
+	client   *redis.Client
+	program  lua.Program // perhaps tampered with
+	programs []program
+	sha1     map[string]string
 	// drifts: the server's clock goes on while a program runs, so that the expiry
 	// is counted from a later moment than the one the program was told.
 	drifts bool
 
-	seed     uint64
-	born     uint64 // subjects so far
-	subjects []*subject
-	left     []int // steps of each subject's life
+	seed    uint64
+	born    uint64 // callers so far
+	callers []caller
+	left    []int // steps of each caller's life
 }
 
-// newDifferential takes the source apart from the program, since it may have
-// been tampered with.
-func newDifferential(client *redis.Client, p program, source string, seed uint64) *differential {
+func newDifferential(t *testing.T, client *redis.Client, p lua.Program, seed uint64) *differential {
+	t.Helper()
 	return &differential{
-		client: client, program: p, source: source, seed: seed,
-		subjects: make([]*subject, crowd), left: make([]int, crowd),
+		client: client, program: p, programs: programs(t), sha1: make(map[string]string), seed: seed,
+		callers: make([]caller, crowd), left: make([]int, crowd),
 	}
 }
 
@@ -157,16 +158,21 @@ func (d *differential) prepare(ctx context.Context) error {
 		return err
 	}
 	d.drifts = drifts == 1
-	d.sha1, err = d.client.ScriptLoad(ctx, d.source).Result()
+	for _, p := range d.programs {
+		if d.sha1[p.Name], err = d.client.ScriptLoad(ctx, p.Source).Result(); err != nil {
+			return err
+		}
+	}
+	d.sha1[d.program.Name], err = d.client.ScriptLoad(ctx, d.program.Source).Result()
 	return err
 }
 
-// round lets each subject call once.
+// round lets each caller call once.
 func (d *differential) round(ctx context.Context, found *findings) error {
 	pipe := d.client.Pipeline()
 	sent := time.Now().UnixMilli()
-	exchanges := make([]exchange, len(d.subjects))
-	for i := range d.subjects {
+	exchanges := make([]exchange, len(d.callers))
+	for i := range d.callers {
 		exchanges[i] = d.send(ctx, pipe, i, sent)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
@@ -174,30 +180,40 @@ func (d *differential) round(ctx context.Context, found *findings) error {
 	for i, e := range exchanges {
 		s, err := e.see()
 		if err != nil {
-			return fmt.Errorf("%s, %v: %w", d.program.Name, e, err)
+			return fmt.Errorf("%v: %w", e, err)
 		}
 		s.sent, s.received = sent, received
 		x, difference := d.compare(e, s)
 		if difference != "" {
-			found.difference = fmt.Sprintf("%s, reply %d, %v: %s", d.program.Name, found.replies+1, e, difference)
+			found.difference = fmt.Sprintf("reply %d, %v: %s", found.replies+1, e, difference)
 			return nil
 		}
 		found.count(s, x)
-		d.subjects[i].saw(s.after, s.answer)
+		d.callers[i].saw(s.after, s.answers)
 	}
 	return nil
 }
 
 func (d *differential) send(ctx context.Context, pipe redis.Pipeliner, i int, now int64) exchange {
-	key := d.program.Name + ":" + strconv.Itoa(i)
 	if d.left[i] == 0 {
 		d.born++
 		random := rand.New(rand.NewPCG(d.seed, d.born))
-		d.subjects[i], d.left[i] = newSubject(random, d.program), 10+random.IntN(60)
-		image{}.put(ctx, pipe, key)
+		d.callers[i], d.left[i] = d.newCaller(random, i), 10+random.IntN(60)
 	}
 	d.left[i]--
-	return newExchange(ctx, pipe, d.sha1, key, d.subjects[i].next(now))
+	next := d.callers[i].next(now)
+	return newExchange(ctx, pipe, d.sha1[next.program], next)
+}
+
+// newCaller finds whatever an earlier one has left under its keys gone.
+func (d *differential) newCaller(random *rand.Rand, i int) caller {
+	key := fmt.Sprintf("%s:%d", d.program.Name, i)
+	for _, p := range d.programs {
+		if p.Name == d.program.Name {
+			return alone{newSubject(random, p), key}
+		}
+	}
+	return newGroup(random, d.programs, key)
 }
 
 // compare gives what the model says, and how what was seen differs from it. A
@@ -206,16 +222,18 @@ func (d *differential) compare(e exchange, s seen) (expectation, string) {
 	if s.malformed != nil {
 		return expectation{}, fmt.Sprintf("reply %v: %v", s.raw, s.malformed)
 	}
-	now := s.answer.ServerNow
+	now := s.answers[0].ServerNow
 	if now < s.sent || now > s.received {
 		return expectation{}, fmt.Sprintf("reply %v is of another time than %d to %d", s.raw, s.sent, s.received)
 	}
 	var x expectation
 	var difference string
 	for _, before := range s.possible() {
-		x = expect(d.program.Name, e, before, now)
-		if d.drifts && x.moves {
-			x.latest += s.received - now
+		x = expect(e.call, before, now)
+		for i, moves := range x.moves {
+			if d.drifts && moves {
+				x.latest[i] += s.received - now
+			}
 		}
 		if difference = x.difference(s); difference == "" {
 			break

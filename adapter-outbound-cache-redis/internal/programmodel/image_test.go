@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,16 +14,20 @@ import (
 	"example.com/weir/adapter-outbound-cache-redis/internal/programmodel"
 )
 
-// image is all that a server holds under a key. A key of another type than a
-// hash has that type's name for the model's Other.
+// image is all that a server holds under a key. A key of another type than the
+// program's has that type's name for the model's Other.
 type image struct {
-	hash      map[string]string // split
+	hash      map[string]string     // split
+	log       []programmodel.Member // never changed
 	other     string
 	dump      string // the serialised value of a key of another type
 	expiresAt int64  // ms since the epoch; zero: never
 }
 
-func (i image) absent() bool { return len(i.hash) == 0 && i.other == "" }
+func (i image) absent() bool { return i.empty() && i.other == "" }
+
+// empty tells that there is no state.
+func (i image) empty() bool { return len(i.hash) == 0 && len(i.log) == 0 }
 
 // with is the image with a field overwritten.
 func (i image) with(field, value string) image {
@@ -42,11 +47,28 @@ const untouched = 1 << 60
 
 // key is the key as the model takes it.
 func (i image) key() programmodel.Key {
-	key := programmodel.Key{Hash: join(i.hash), Other: i.other}
+	key := programmodel.Key{SortedSet: i.log, Other: i.other}
+	if len(i.hash) > 0 {
+		key.Hash = join(i.hash)
+	}
 	if i.expiresAt > 0 {
 		key.TTLMillis = untouched
 	}
 	return key
+}
+
+// imageOf is the key that a program has left at now. What it did not touch is as
+// it was before.
+func imageOf(key programmodel.Key, before image, now int64) image {
+	after := image{hash: split(key.Hash), log: key.SortedSet, other: key.Other, dump: before.dump}
+	switch key.TTLMillis {
+	case 0:
+	case untouched:
+		after.expiresAt = before.expiresAt
+	default:
+		after.expiresAt = now + key.TTLMillis
+	}
+	return after
 }
 
 // lives is the time to live at now, in ms; zero if the key does not expire.
@@ -62,7 +84,13 @@ func (i image) lives(now int64) int64 {
 func (i image) equals(other image) bool {
 	same := func(a, b string) bool { return a == b || plain(a) == plain(b) }
 	return i.other == other.other && i.dump == other.dump && i.expiresAt == other.expiresAt &&
-		maps.EqualFunc(i.hash, other.hash, same)
+		maps.EqualFunc(i.hash, other.hash, same) && slices.Equal(i.log, other.log)
+}
+
+// same tells whether two images are the same text for text.
+func (i image) same(other image) bool {
+	return i.other == other.other && i.expiresAt == other.expiresAt &&
+		maps.Equal(i.hash, other.hash) && slices.Equal(i.log, other.log)
 }
 
 // plain is digits without leading zeros; other text stays as it is.
@@ -73,7 +101,7 @@ func plain(text string) string {
 	return cmp.Or(strings.TrimLeft(text, "0"), "0")
 }
 
-// otherTypes make a key of each type that is no state.
+// otherTypes make a key of each type, to be one that is not the program's.
 var otherTypes = map[string]func(ctx context.Context, p redis.Pipeliner, key string){
 	"string": func(ctx context.Context, p redis.Pipeliner, key string) { p.Set(ctx, key, "", 0) },
 	"list":   func(ctx context.Context, p redis.Pipeliner, key string) { p.RPush(ctx, key, "id", "l") },
@@ -81,6 +109,7 @@ var otherTypes = map[string]func(ctx context.Context, p redis.Pipeliner, key str
 	"zset": func(ctx context.Context, p redis.Pipeliner, key string) {
 		p.ZAdd(ctx, key, redis.Z{Score: 1, Member: "id"})
 	},
+	"hash": func(ctx context.Context, p redis.Pipeliner, key string) { p.HSet(ctx, key, "id", "l") },
 	"stream": func(ctx context.Context, p redis.Pipeliner, key string) {
 		p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: "1-1", Values: []string{"id", "l"}})
 	},
@@ -92,9 +121,16 @@ func (i image) put(ctx context.Context, p redis.Pipeliner, key string) {
 	if i.absent() {
 		return
 	}
-	if i.other != "" {
+	switch {
+	case i.other != "":
 		otherTypes[i.other](ctx, p, key)
-	} else {
+	case len(i.log) > 0:
+		members := make([]redis.Z, len(i.log))
+		for place, m := range i.log {
+			members[place] = redis.Z{Member: m.Member, Score: m.Score}
+		}
+		p.ZAdd(ctx, key, members...)
+	default:
 		fields := make([]any, 0, 2+2*len(i.hash))
 		fields = append(fields, "hset", key)
 		for field, value := range join(i.hash) {
@@ -112,32 +148,30 @@ func (i image) put(ctx context.Context, p redis.Pipeliner, key string) {
 type look struct {
 	other  string
 	hash   *redis.MapStringStringCmd
+	log    *redis.ZSliceCmd
 	dump   *redis.StringCmd
 	expiry *redis.IntCmd
 }
 
-// lookAt looks for a hash, or, if other names another type, for a key of that.
-func lookAt(ctx context.Context, p redis.Pipeliner, key, other string) look {
+// lookAt looks for a state, or, if other names another type, for a key of that.
+func lookAt(ctx context.Context, p redis.Pipeliner, key string, logs bool, other string) look {
 	l := look{other: other, expiry: redis.NewIntCmd(ctx, "pexpiretime", key)}
-	if other == "" {
-		l.hash = p.HGetAll(ctx, key)
-	} else {
+	switch {
+	case other != "":
 		l.dump = p.Dump(ctx, key)
+	case logs:
+		l.log = p.ZRangeWithScores(ctx, key, 0, -1)
+	default:
+		l.hash = p.HGetAll(ctx, key)
 	}
 	_ = p.Process(ctx, l.expiry)
 	return l
 }
 
 func (l look) image() (image, error) {
-	var seen image
-	var err error
-	if l.other == "" {
-		var hash map[string]string
-		hash, err = l.hash.Result()
-		seen.hash = split(hash)
-	} else {
-		seen.other = l.other
-		seen.dump, err = l.dump.Result()
+	seen, err := l.value()
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return image{other: "another type than before"}, nil
 	}
 	if err != nil {
 		return image{}, err
@@ -156,4 +190,22 @@ func (l look) image() (image, error) {
 		seen.expiresAt = expiry
 	}
 	return seen, nil
+}
+
+func (l look) value() (image, error) {
+	switch {
+	case l.other != "":
+		dump, err := l.dump.Result()
+		return image{other: l.other, dump: dump}, err
+	case l.log != nil:
+		var seen image
+		members, err := l.log.Result()
+		for _, z := range members {
+			seen.log = append(seen.log, programmodel.Member{Member: z.Member.(string), Score: z.Score})
+		}
+		return seen, err
+	default:
+		hash, err := l.hash.Result()
+		return image{hash: split(hash)}, err
+	}
 }

@@ -9,11 +9,10 @@ import (
 
 // fill is a line of the manifest's form.
 func fill(form string, values map[string]string) string {
-	var pairs []string
 	for name, value := range values {
-		pairs = append(pairs, "<"+name+">", value)
+		form = strings.Replace(form, "<"+name+">", value, 1)
 	}
-	return strings.NewReplacer(pairs...).Replace(form)
+	return form
 }
 
 // stateField is the field of the hash that holds the line of the state.

@@ -53,8 +53,14 @@ func TestProgramsFollowTheVectorsOnMiniredis(t *testing.T) {
 
 // hasOddNumber tells whether the vector has a number beyond 64 bits or with
 // leading zeros.
-func hasOddNumber(v programmodel.Vector) bool {
-	lines := slices.Concat(v.Arguments, slices.Collect(maps.Values(v.Before.Hash)))
+func hasOddNumber(v programmodel.LayeredVector) bool {
+	lines := slices.Clone(v.Arguments)
+	for _, key := range v.Before {
+		lines = slices.AppendSeq(lines, maps.Values(key.Hash))
+		for _, m := range key.SortedSet {
+			lines = append(lines, m.Member)
+		}
+	}
 	numbers := strings.FieldsFunc(strings.Join(lines, " "), func(r rune) bool { return r == ' ' || r == ':' })
 	return slices.ContainsFunc(numbers, func(text string) bool {
 		_, err := strconv.ParseInt(text, 10, 64)
@@ -70,14 +76,14 @@ func TestMiniredisComparisonSeesDifferences(t *testing.T) {
 	program := lua.TokenBucket()
 	script := redis.NewScript(strings.TrimPrefix(program.Source, "#!lua\n"))
 	right := read(t, program.Name)[0]
-	for name, spoil := range map[string]func(v *programmodel.Vector){
-		"reply":        func(v *programmodel.Vector) { v.Reply[4] = 8 },
-		"state":        func(v *programmodel.Vector) { v.After.Hash = map[string]string{"other": "1"} },
-		"time to live": func(v *programmodel.Vector) { v.After.TTLMillis++ },
-		"clock":        func(v *programmodel.Vector) { v.NowMillis++ },
+	for name, spoil := range map[string]func(v *programmodel.LayeredVector){
+		"reply":        func(v *programmodel.LayeredVector) { v.Reply[4] = 8 },
+		"state":        func(v *programmodel.LayeredVector) { v.After[0].Hash = map[string]string{"other": "1"} },
+		"time to live": func(v *programmodel.LayeredVector) { v.After[0].TTLMillis++ },
+		"clock":        func(v *programmodel.LayeredVector) { v.NowMillis++ },
 	} {
 		vector := right
-		vector.Reply = append([]any(nil), right.Reply...)
+		vector.Reply, vector.After = slices.Clone(right.Reply), slices.Clone(right.After)
 		spoil(&vector)
 		if playOnMiniredis(t, server, client, script, vector) == "" {
 			t.Errorf("%s: the difference was not seen", name)
@@ -85,46 +91,36 @@ func TestMiniredisComparisonSeesDifferences(t *testing.T) {
 	}
 }
 
-// playOnMiniredis runs script on a key as the vector describes it and says what
+// playOnMiniredis runs script on keys as the vector describes them and says what
 // differs.
-func playOnMiniredis(t *testing.T, server *miniredis.Miniredis, client *redis.Client, script *redis.Script, v programmodel.Vector) string {
+func playOnMiniredis(t *testing.T, server *miniredis.Miniredis, client *redis.Client, script *redis.Script, v programmodel.LayeredVector) string {
 	t.Helper()
-	const key = "state"
 	server.FlushAll()
 	server.SetTime(time.UnixMilli(v.NowMillis).Add(999 * time.Microsecond))
-	if v.Before.Other != "" {
-		if err := server.Set(key, v.Before.Other); err != nil {
-			t.Fatal(err)
+	arrange := func(p redis.Pipeliner) error {
+		for i, key := range v.Before {
+			store(t.Context(), p, v.Keys[i], key)
+		}
+		return nil
+	}
+	if _, err := client.Pipelined(t.Context(), arrange); err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range v.Before {
+		if key.TTLMillis > 0 {
+			server.SetTTL(v.Keys[i], time.Duration(key.TTLMillis)*time.Millisecond)
 		}
 	}
-	for field, value := range v.Before.Hash {
-		server.HSet(key, field, value)
+	if problem := ask(t.Context(), client, script, v); problem != "" {
+		return problem
 	}
-	if v.Before.TTLMillis > 0 {
-		server.SetTTL(key, time.Duration(v.Before.TTLMillis)*time.Millisecond)
-	}
-	arguments := make([]any, len(v.Arguments))
-	for i, argument := range v.Arguments {
-		arguments[i] = argument
-	}
-	reply, err := script.Run(t.Context(), client, []string{key}, arguments...).Slice()
-	if err != nil {
-		return err.Error()
-	}
-	if got, want := fmt.Sprint(reply), fmt.Sprint(v.Reply); got != want {
-		return fmt.Sprintf("reply is %s, must be %s", got, want)
-	}
-	if got := server.TTL(key).Milliseconds(); got != v.After.TTLMillis {
-		return fmt.Sprintf("expires in %d ms, must expire in %d ms", got, v.After.TTLMillis)
-	}
-	if v.After.Other != "" {
-		if got, err := server.Get(key); got != v.After.Other || err != nil {
-			return "the foreign value was touched"
+	for i, want := range v.After {
+		if got := server.TTL(v.Keys[i]).Milliseconds(); got != want.TTLMillis {
+			return fmt.Sprintf("%s expires in %d ms, must expire in %d ms", v.Keys[i], got, want.TTLMillis)
 		}
-		return ""
-	}
-	if got := client.HGetAll(t.Context(), key).Val(); !maps.Equal(got, v.After.Hash) && len(got)+len(v.After.Hash) > 0 {
-		return fmt.Sprintf("state is %v, must be %v", sorted(got), sorted(v.After.Hash))
+		if problem := holds(t.Context(), client, v.Keys[i], want); problem != "" {
+			return problem
+		}
 	}
 	return ""
 }

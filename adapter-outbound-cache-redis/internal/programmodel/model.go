@@ -8,7 +8,6 @@ package programmodel
 //go:generate go run ./generate ../../../lua/vectors
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -20,11 +19,13 @@ import (
 	"example.com/weir/shared-contract/ratelimittest"
 )
 
-// Key is what a server holds under a key. Exactly one of Hash and Other is set;
-// the zero Key is absent.
+// Key is what a server holds under a key. At most one of Hash, SortedSet and Other
+// is set; the zero Key is absent.
 type Key struct {
 	// Hash holds the fields of a hash.
 	Hash map[string]string `json:"hash,omitempty"`
+	// SortedSet holds the members of a sorted set in the server's order.
+	SortedSet []Member `json:"sortedSet,omitempty"`
 	// Other is the value of a string, which is no state of any program.
 	Other string `json:"string,omitempty"`
 	// TTLMillis is the time to live; zero means that the key does not expire.
@@ -34,56 +35,142 @@ type Key struct {
 // exact is the largest integer up to which the programs count exactly.
 const exact = 1<<53 - 1
 
-// Run is what program does with key and arguments, of which there should be one,
-// when the server's clock shows now, in ms since the epoch. It returns the reply
-// and the key afterwards. The token bucket's refill and interval must be reduced.
+// Run is what program, which is one for one level, does with key and arguments, of
+// which there should be one, when the server's clock shows now, in ms since the
+// epoch. It returns the reply and the key afterwards. The token bucket's refill and
+// interval must be reduced.
 func Run(program string, key Key, arguments []string, now int64) (reply.Reply, Key) {
 	shape, known := shapes()[program]
 	if !known {
 		panic("programmodel: no model of " + program)
 	}
-	undecided := func(status reply.Status) reply.Reply {
-		return reply.Reply{Status: status, ServerNow: now, EffectiveNow: now}
+	if len(arguments) != 1 {
+		return undecided(reply.Invalid, now), key
 	}
-	identity, policy, cost, ok := shape.call(arguments)
-	if !ok {
-		return undecided(reply.Invalid), key
+	answers, keys := decide([]level{shape.level(key, arguments[0], now)}, now)
+	return answers[0], keys[0]
+}
+
+// LayeredProgram is the program for several levels.
+const LayeredProgram = "rate-layered-v1"
+
+// RunLayers is what the program for several levels does, as [Run] is for those of
+// one level. keys are what the server holds under names. It returns one reply if
+// the call is malformed as a whole, otherwise one for each level.
+func RunLayers(names []string, keys []Key, arguments []string, now int64) ([]reply.Reply, []Key) {
+	if n := len(names); n < 1 || n > ratelimit.MaxLevels || n != len(arguments) || distinct(names) < n {
+		return []reply.Reply{undecided(reply.Invalid, now)}, keys
 	}
-	stored, ok := shape.read(key, identity, policy)
-	if !ok {
-		return undecided(reply.StateIncompatible), key
+	byLabel := make(map[string]shape)
+	for _, shape := range shapes() {
+		byLabel[shape.label] = shape
 	}
-	next, verdict := ratelimittest.Step(policy, stored.State, now, cost)
+	levels := make([]level, len(names))
+	for i, argument := range arguments {
+		label, _, _ := strings.Cut(argument, ":")
+		levels[i] = level{key: keys[i], undecided: reply.Invalid}
+		if shape, known := byLabel[label]; known {
+			levels[i] = shape.level(keys[i], argument, now)
+		}
+	}
+	return decide(levels, now)
+}
+
+func distinct(names []string) int { return len(slices.Compact(slices.Sorted(slices.Values(names)))) }
+
+// level is what a program has read of a key and of its argument.
+type level struct {
+	shape     shape
+	undecided reply.Status // why nothing can be decided; then only key counts
+	key       Key
+	identity  string
+	policy    ratelimit.Policy
+	cost      int64
+	stored    record
+}
+
+func (s shape) level(key Key, argument string, now int64) level {
+	l := level{shape: s, key: key}
+	var ok bool
+	if l.identity, l.policy, l.cost, ok = s.call(argument); !ok {
+		l.undecided = reply.Invalid
+	} else if l.stored, ok = s.storage.read(l, now); !ok {
+		l.undecided = reply.StateIncompatible
+	}
+	return l
+}
+
+// decide gives the levels' replies, and their keys afterwards: written if all admit.
+func decide(levels []level, now int64) ([]reply.Reply, []Key) {
+	layers := make([]ratelimittest.Layer, len(levels))
+	for i, l := range levels {
+		layers[i] = ratelimittest.Layer{Policy: l.policy, State: l.stored.State, Cost: l.cost}
+		if l.undecided != "" {
+			layers[i] = exhausted(now)
+		}
+	}
+	states, verdicts := ratelimittest.StepLayers(now, layers...)
+	denied := slices.ContainsFunc(verdicts, func(v ratelimittest.Verdict) bool { return !v.Allowed })
+	answers, keys := make([]reply.Reply, len(levels)), make([]Key, len(levels))
+	for i, l := range levels {
+		answers[i], keys[i] = l.answer(verdicts[i], now), l.key
+		if !denied {
+			after := l.stored
+			after.State = states[i]
+			keys[i] = l.shape.storage.write(l, after, verdicts[i])
+		}
+	}
+	return answers, keys
+}
+
+// exhausted stands for a level that cannot be decided: it admits nothing, so that
+// nothing is charged at the other levels.
+func exhausted(now int64) ratelimittest.Layer {
+	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
+		ID: "exhausted", Revision: 1, Parameters: ratelimit.FixedWindow{Limit: 1, Window: ratelimit.MaxWindow},
+		MaxCost: 1, FailurePolicy: ratelimit.FailClosed,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return ratelimittest.Layer{Policy: policy, State: ratelimittest.State{Seen: true, LastObserved: now, Current: 1}, Cost: 1}
+}
+
+func undecided(status reply.Status, now int64) reply.Reply {
+	return reply.Reply{Status: status, ServerNow: now, EffectiveNow: now}
+}
+
+func (l level) answer(verdict ratelimittest.Verdict, now int64) reply.Reply {
+	if l.undecided != "" {
+		return undecided(l.undecided, now)
+	}
 	if verdict.ClockUnsafe {
-		unsafe := undecided(reply.ClockUnsafe)
+		unsafe := undecided(reply.ClockUnsafe, now)
 		unsafe.RetryAfterMillis = verdict.RetryAfter
-		return unsafe, key
+		return unsafe
 	}
-	answer := reply.Reply{
-		Status:           reply.Denied,
+	status := reply.Denied
+	if verdict.Allowed {
+		status = reply.Allowed
+	}
+	return reply.Reply{
+		Status:           status,
 		ServerNow:        now,
 		EffectiveNow:     verdict.Effective,
-		Limit:            policy.Quota(),
+		Limit:            l.policy.Quota(),
 		Remaining:        verdict.Remaining,
 		RetryAfterMillis: verdict.RetryAfter,
 		ResetAt:          verdict.ResetAt,
 	}
-	if !verdict.Allowed {
-		return answer, key
-	}
-	answer.Status = reply.Allowed
-	return answer, shape.write(key, identity, stored, record{State: next, armed: stored.armed}, policy, verdict)
 }
 
-// record is a stored state: the model's, and until when a token bucket's
-// time-to-live is armed.
+// record is a stored state: the model's, until when a token bucket's time-to-live
+// is armed, and the total of a log.
 type record struct {
 	ratelimittest.State
 	armed int64
+	total int64
 }
-
-// stateField is the field of the hash that holds the state.
-const stateField = "s"
 
 // shape is what differs between the programs.
 type shape struct {
@@ -92,16 +179,16 @@ type shape struct {
 	// where they come first; arguments is how many there are.
 	identifying, arguments int
 	parameters             func(n []int64) ratelimit.Parameters
-	// numbers are those of the state, in their order after the identity.
-	numbers func(*record) []number
-	// expiry is the moment until which the state is kept after an admission.
-	expiry func(before, after *record, policy ratelimit.Policy, verdict ratelimittest.Verdict) (moment int64, armed bool)
+	storage                storage
 }
 
-// number is a part of the state and its bound.
-type number struct {
-	value *int64
-	most  int64
+// storage is how a program keeps its state under a key.
+type storage interface {
+	// read is the state that the program finds at now, or false if it finds one that
+	// it cannot use. It is given a level without its state.
+	read(found level, now int64) (record, bool)
+	// write is the key once an admission has changed the level's state to after.
+	write(admitted level, after record, verdict ratelimittest.Verdict) Key
 }
 
 func shapes() map[string]shape {
@@ -115,11 +202,13 @@ func shapes() map[string]shape {
 			parameters: func(n []int64) ratelimit.Parameters {
 				return ratelimit.FixedWindow{Window: millis(n[1]), Limit: n[2]}
 			},
-			numbers: func(r *record) []number {
-				return []number{{&r.Current, ratelimit.MaxQuota}, {&r.LastObserved, exact}}
-			},
-			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
-				return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
+			storage: line{
+				numbers: func(r *record) []number {
+					return []number{{&r.Current, ratelimit.MaxQuota}, {&r.LastObserved, exact}}
+				},
+				expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
+					return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
+				},
 			},
 		},
 		"rate-sliding-counter-v1": {
@@ -127,29 +216,40 @@ func shapes() map[string]shape {
 			parameters: func(n []int64) ratelimit.Parameters {
 				return ratelimit.SlidingCounter{Window: millis(n[1]), Limit: n[2]}
 			},
-			numbers: func(r *record) []number {
-				const most = exact / 1_000_000
-				return []number{{&r.Previous, most}, {&r.Current, most}, {&r.LastObserved, exact}}
+			storage: line{
+				numbers: func(r *record) []number {
+					const most = exact / 1_000_000
+					return []number{{&r.Previous, most}, {&r.Current, most}, {&r.LastObserved, exact}}
+				},
+				expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
+					return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
+				},
 			},
-			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
-				return v.ResetAt + p.CleanupGrace().Milliseconds(), opened(before, after, p)
+		},
+		"rate-sliding-log-v1": {
+			label: "sl1", identifying: 2, arguments: 7,
+			parameters: func(n []int64) ratelimit.Parameters {
+				return ratelimit.SlidingLog{Window: millis(n[1]), Limit: n[2]}
 			},
+			storage: log{},
 		},
 		"rate-token-bucket-v1": {
 			label: "tb1", identifying: 3, arguments: 8,
 			parameters: func(n []int64) ratelimit.Parameters {
 				return ratelimit.TokenBucket{RefillTokens: n[1], RefillInterval: millis(n[2]), Capacity: n[3]}
 			},
-			numbers: func(r *record) []number {
-				return []number{{&r.Debt, exact}, {&r.LastObserved, exact}, {&r.armed, exact}}
-			},
-			expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
-				grace := p.CleanupGrace().Milliseconds()
-				if before.armed >= v.ResetAt+grace && before.armed <= v.ResetAt+2*grace {
-					return 0, false
-				}
-				after.armed = v.ResetAt + 2*grace
-				return after.armed, true
+			storage: line{
+				numbers: func(r *record) []number {
+					return []number{{&r.Debt, exact}, {&r.LastObserved, exact}, {&r.armed, exact}}
+				},
+				expiry: func(before, after *record, p ratelimit.Policy, v ratelimittest.Verdict) (int64, bool) {
+					grace := p.CleanupGrace().Milliseconds()
+					if before.armed >= v.ResetAt+grace && before.armed <= v.ResetAt+2*grace {
+						return 0, false
+					}
+					after.armed = v.ResetAt + 2*grace
+					return after.armed, true
+				},
 			},
 		},
 	}
@@ -164,19 +264,16 @@ func parse(text string, most int64) (int64, bool) {
 	return n, err == nil && n <= most
 }
 
-// line writes the numbers of an argument as a program takes them.
-func (s shape) line(numbers []string) string {
+// argument writes its numbers as a program takes them.
+func (s shape) argument(numbers []string) string {
 	identity := strings.Join(append([]string{s.label}, numbers[:s.identifying]...), ":")
 	return strings.Join(append([]string{identity}, numbers[s.identifying:]...), " ")
 }
 
 // call reads the argument as an identity, a policy and a cost. What the contract
 // refuses, the program must refuse too, and the other way round.
-func (s shape) call(arguments []string) (identity string, policy ratelimit.Policy, cost int64, ok bool) {
-	if len(arguments) != 1 {
-		return "", ratelimit.Policy{}, 0, false
-	}
-	identity, rest, _ := strings.Cut(arguments[0], " ")
+func (s shape) call(argument string) (identity string, policy ratelimit.Policy, cost int64, ok bool) {
+	identity, rest, _ := strings.Cut(argument, " ")
 	identifying := strings.Split(identity, ":")
 	if identifying[0] != s.label || len(identifying) != 1+s.identifying {
 		return "", ratelimit.Policy{}, 0, false
@@ -205,64 +302,13 @@ func (s shape) call(arguments []string) (identity string, policy ratelimit.Polic
 	return identity, policy, cost, err == nil && cost >= 1 && cost <= policy.MaxCost()
 }
 
-func (s shape) read(key Key, identity string, policy ratelimit.Policy) (record, bool) {
-	if key.Other != "" {
-		return record{}, false
+// Wire are the replies as the program sends them.
+func Wire(replies ...reply.Reply) []any {
+	var fields []any
+	for _, r := range replies {
+		fields = append(fields, string(r.Status), r.ServerNow, r.EffectiveNow, r.Limit, r.Remaining, r.RetryAfterMillis, r.ResetAt)
 	}
-	state, found := key.Hash[stateField]
-	if !found {
-		return record{}, len(key.Hash) == 0
-	}
-	words := strings.Split(state, " ")
-	var stored record
-	numbers := s.numbers(&stored)
-	if words[0] != identity || len(words) != 1+len(numbers) {
-		return record{}, false
-	}
-	for i, number := range numbers {
-		value, ok := parse(words[1+i], number.most)
-		if !ok {
-			return record{}, false
-		}
-		*number.value = value
-	}
-	if bucket, ok := policy.Parameters().(ratelimit.TokenBucket); ok && !payable(stored.Debt, bucket.RefillTokens) {
-		return record{}, false
-	}
-	stored.Seen = true
-	return stored, true
-}
-
-// payable reports whether a debt is one that some bucket with this refill can
-// have: repaid within the longest time that any bucket takes to fill.
-func payable(debt, refill int64) bool {
-	repaid := debt / refill
-	if debt%refill > 0 {
-		repaid++
-	}
-	return repaid <= ratelimit.MaxWindow.Milliseconds()
-}
-
-func (s shape) write(key Key, identity string, before, after record, policy ratelimit.Policy, verdict ratelimittest.Verdict) Key {
-	moment, arms := s.expiry(&before, &after, policy, verdict)
-	written := Key{Hash: maps.Clone(key.Hash), TTLMillis: key.TTLMillis}
-	if written.Hash == nil {
-		written.Hash = make(map[string]string)
-	}
-	words := []string{identity}
-	for _, number := range s.numbers(&after) {
-		words = append(words, strconv.FormatInt(*number.value, 10))
-	}
-	written.Hash[stateField] = strings.Join(words, " ")
-	if arms {
-		written.TTLMillis = moment - verdict.Now
-	}
-	return written
-}
-
-// Wire is the reply as the program sends it.
-func Wire(r reply.Reply) []any {
-	return []any{string(r.Status), r.ServerNow, r.EffectiveNow, r.Limit, r.Remaining, r.RetryAfterMillis, r.ResetAt}
+	return fields
 }
 
 // millis saturates, since an argument may be longer than any Duration.

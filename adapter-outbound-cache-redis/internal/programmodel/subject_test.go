@@ -24,7 +24,7 @@ type subject struct {
 	last    reply.Reply
 }
 
-// step is one call and the key that it finds.
+// step is what a subject asks, and the key that it finds.
 type step struct {
 	move      string // what happened before the call
 	before    image
@@ -34,11 +34,14 @@ type step struct {
 	cost      int64
 }
 
+// newSubject is a subject that is not known yet: whatever its key held before is
+// spoiled.
 func newSubject(random *rand.Rand, p program) *subject {
-	return &subject{random: random, program: p, policy: randomPolicy(random, p)}
+	return &subject{random: random, program: p, policy: randomPolicy(random, p), spoiled: true}
 }
 
-// moves are what can happen before a call, and how often.
+// moves are what can happen before a call, and how often. The mild ones come first:
+// they leave a call that is decided, unless the clock runs back too far.
 var moves = []struct {
 	name   string
 	weight int
@@ -46,12 +49,12 @@ var moves = []struct {
 }{
 	{"nothing", 38, func(*subject, int64, *step) {}},
 	{"time passes", 16, (*subject).passTime},
-	{"the clock runs back", 8, (*subject).runBack},
 	{"the last admission is at the border of a window", 6, (*subject).atBorder},
 	{"the usage is another", 8, (*subject).otherUsage},
 	{"the usage is at the edge of what the call may spend", 2, (*subject).usageAtEdge},
 	{"the moments in the state are at their edge", 3, (*subject).momentsAtEdge},
 	{"the policy is edited", 6, (*subject).edit},
+	{"the clock runs back", 8, (*subject).runBack},
 	{"the key does not expire", 1, func(_ *subject, _ int64, next *step) { next.before.expiresAt = 0 }},
 	{"the key is lost", 1, func(_ *subject, _ int64, next *step) { next.before = image{} }},
 	{"another policy's call", 2, (*subject).strangeCall},
@@ -61,16 +64,19 @@ var moves = []struct {
 	{"somebody else's key", 1, (*subject).foreignKey},
 }
 
-var weights = func() (sum int) {
-	for _, move := range moves {
+// mild is how many moves are.
+const mild = 7
+
+func weights(some int) (sum int) {
+	for _, move := range moves[:some] {
 		sum += move.weight
 	}
 	return sum
-}()
+}
 
-// next is the next step of the subject's life; now is about what the server's
-// clock shows.
-func (s *subject) next(now int64) step {
+// next is the next step of the subject's life, by one of the first moves; now is
+// about what the server's clock shows.
+func (s *subject) next(now int64, some int) step {
 	next := step{
 		before:   s.stored,
 		arranged: s.spoiled,
@@ -81,15 +87,15 @@ func (s *subject) next(now int64) step {
 		next.before, s.spoiled = s.healthy, false
 	}
 	unmoved := next.before
-	drawn := s.random.IntN(weights)
-	for _, move := range moves {
+	drawn := s.random.IntN(weights(some))
+	for _, move := range moves[:some] {
 		if drawn -= move.weight; drawn < 0 {
 			next.move = move.name
 			move.make(s, now, &next)
 			break
 		}
 	}
-	if !maps.Equal(next.before.hash, unmoved.hash) || next.before.other != unmoved.other || next.before.expiresAt != unmoved.expiresAt {
+	if !next.before.same(unmoved) {
 		next.arranged = true
 	}
 	if next.arranged {
@@ -131,6 +137,9 @@ func lasting(i image, now int64) image {
 
 // lastAdmission is the earliest moment of the state, that of the last admission.
 func (s *subject) lastAdmission(i image) int64 {
+	if s.program.logs {
+		return lastOfLog(i.log)
+	}
 	earliest := i.number(s.program.times[0])
 	for _, field := range s.program.times {
 		earliest = min(earliest, i.number(field))
@@ -141,11 +150,11 @@ func (s *subject) lastAdmission(i image) int64 {
 // shift moves all moments of the key so that the last admission was at moment:
 // to the program that is as if the clock had been set.
 func (s *subject) shift(i image, moment int64) image {
-	if len(i.hash) == 0 {
+	if i.empty() {
 		return i
 	}
 	by := max(0, moment) - s.lastAdmission(i)
-	i.hash = maps.Clone(i.hash)
+	i.hash, i.log = maps.Clone(i.hash), shiftedLog(i.log, by)
 	for _, field := range s.program.times {
 		i.hash[field] = strconv.FormatInt(i.number(field)+by, 10)
 	}
@@ -228,8 +237,12 @@ func (s *subject) landmark(cost int64) int64 {
 	return max(0, marks[s.random.IntN(len(marks))]+s.random.Int64N(3)-1)
 }
 
-func (s *subject) otherUsage(_ int64, next *step) {
-	if len(next.before.hash) == 0 {
+func (s *subject) otherUsage(now int64, next *step) {
+	if next.before.empty() {
+		return
+	}
+	if s.program.logs {
+		s.otherUsageOfLog(now, next)
 		return
 	}
 	for _, field := range s.program.numbers {
@@ -253,7 +266,11 @@ func (s *subject) fullUsage() int64 {
 // admitted, or one more. The clock is made to have run back, since only then it
 // is known exactly what the program reckons with.
 func (s *subject) usageAtEdge(now int64, next *step) {
-	if len(next.before.hash) == 0 {
+	if next.before.empty() {
+		return
+	}
+	if s.program.logs {
+		s.usageAtEdgeOfLog(now, next)
 		return
 	}
 	s.otherUsage(now, next)
@@ -279,7 +296,11 @@ func (s *subject) usageAtEdge(now int64, next *step) {
 // momentsAtEdge makes the moments other than the last admission such as the
 // call would write them with one or two graces, more or less.
 func (s *subject) momentsAtEdge(now int64, next *step) {
-	if len(next.before.hash) == 0 {
+	if next.before.empty() {
+		return
+	}
+	if s.program.logs {
+		s.momentsAtEdgeOfLog(now, next)
 		return
 	}
 	last := now + s.random.Int64N(s.policy["regression"]+1)
@@ -394,8 +415,12 @@ func (s *subject) spoil(next *step, spoiled image) {
 	next.before, next.arranged = spoiled, true
 }
 
-func (s *subject) damage(_ int64, next *step) {
-	if len(next.before.hash) == 0 {
+func (s *subject) damage(now int64, next *step) {
+	if next.before.empty() {
+		return
+	}
+	if s.program.logs {
+		s.damageOfLog(now, next)
 		return
 	}
 	fields := slices.Sorted(maps.Keys(next.before.hash))
@@ -413,9 +438,13 @@ func (s *subject) damage(_ int64, next *step) {
 }
 
 func (s *subject) foreignKey(now int64, next *step) {
-	foreign := image{hash: map[string]string{"name": "somebody else's"}}
+	foreign, own := image{hash: map[string]string{"name": "somebody else's"}}, "hash"
+	if s.program.logs {
+		foreign, own = image{log: []programmodel.Member{{Member: "somebody else's", Score: 1}}}, "zset"
+	}
 	if s.random.IntN(4) > 0 {
 		types := slices.Sorted(maps.Keys(otherTypes))
+		types = slices.DeleteFunc(types, func(name string) bool { return name == own })
 		foreign = image{other: types[s.random.IntN(len(types))]}
 	}
 	if s.random.IntN(2) == 0 {
@@ -435,6 +464,9 @@ func randomPolicy(random *rand.Rand, p program) map[string]int64 {
 	case "rate-sliding-counter-v1":
 		policy["limit"] = between(random, 1, (1<<53-1)/1_000_000)
 		policy["window"] = randomPeriod(random, (1<<53-1)/1_000_000)
+	case "rate-sliding-log-v1":
+		policy["limit"] = between(random, 1, ratelimit.MaxSlidingLogLimit)
+		policy["window"] = randomPeriod(random, ratelimit.MaxWindow.Milliseconds())
 	case "rate-token-bucket-v1":
 		quota = "capacity"
 		interval := randomPeriod(random, ratelimit.MaxWindow.Milliseconds())

@@ -18,12 +18,13 @@ type Vector struct {
 	After     Key      `json:"after"`
 }
 
-// Vectors are the vectors of each program, by its name. Consecutive vectors of
-// one scenario carry on from each other's key.
+// Vectors are the vectors of each program for one level, by its name. Consecutive
+// vectors of one scenario carry on from each other's key.
 func Vectors() map[string][]Vector {
 	return map[string][]Vector{
 		"rate-fixed-window-v1":    fixedWindowVectors(),
 		"rate-sliding-counter-v1": slidingCounterVectors(),
+		"rate-sliding-log-v1":     slidingLogVectors(),
 		"rate-token-bucket-v1":    tokenBucketVectors(),
 	}
 }
@@ -52,7 +53,7 @@ func (r *recorder) ask(name string, cost int64) {
 	r.call(name, r.line(append(slices.Clone(r.policy), strconv.FormatInt(cost, 10))))
 }
 
-func (r *recorder) line(numbers []string) string { return shapes()[r.program].line(numbers) }
+func (r *recorder) line(numbers []string) string { return shapes()[r.program].argument(numbers) }
 
 func (r *recorder) call(name string, arguments ...string) {
 	if arguments == nil {
@@ -68,12 +69,19 @@ func (r *recorder) call(name string, arguments ...string) {
 // wait moves the clock, backwards too, and with it the key's time to live.
 func (r *recorder) wait(millis int64) {
 	r.now += millis
-	if r.key.TTLMillis > 0 {
-		r.key.TTLMillis -= millis
-		if r.key.TTLMillis <= 0 {
-			r.key = Key{}
-		}
+	r.key = r.key.later(millis)
+}
+
+// later is what is left of the key after so long.
+func (k Key) later(millis int64) Key {
+	if k.TTLMillis == 0 {
+		return k
 	}
+	if k.TTLMillis <= millis {
+		return Key{}
+	}
+	k.TTLMillis -= millis
+	return k
 }
 
 // set overwrites a number of the policy, as an operator's edit does.
@@ -101,16 +109,24 @@ var notNumbers = []string{
 }
 
 // common plays what every program must do alike. policy is one that admits at
-// least two calls of 1 unit; state are the names of the stored numbers.
-func (r *recorder) common(state []string, policy ...string) {
-	last := len(policy)
-	start := func() {
-		r.scenario(10_000, slices.Clone(policy)...)
-		r.ask("a new subject", 1)
-		r.wait(5)
-	}
+// least two calls of 1 unit; damages plays what only such a state can suffer.
+func (r *recorder) common(policy []string, damages func()) {
+	r.clock(policy)
+	r.identity(policy)
+	damages()
+	r.foreign()
+	r.arguments(policy)
+}
 
-	start()
+// start leaves the state of one admission, five milliseconds ago.
+func (r *recorder) start(policy []string) {
+	r.scenario(10_000, slices.Clone(policy)...)
+	r.ask("a new subject", 1)
+	r.wait(5)
+}
+
+func (r *recorder) clock(policy []string) {
+	r.start(policy)
 	r.wait(-105)
 	r.ask("the clock ran back within the bound", 1)
 	r.wait(-250)
@@ -118,51 +134,65 @@ func (r *recorder) common(state []string, policy ...string) {
 	r.wait(1)
 	r.ask("the clock ran back beyond the bound by less", 1)
 
-	start()
+	r.start(policy)
 	r.key.TTLMillis = 0
 	r.ask("a key that lost its time to live", 1)
+}
 
-	identifying := shapes()[r.program].identifying
-	for position := range identifying {
-		start()
+func (r *recorder) identity(policy []string) {
+	for position := range shapes()[r.program].identifying {
+		r.start(policy)
 		r.set(position, "7")
 		r.ask("another revision, window, refill or interval: number "+strconv.Itoa(position+1), 1)
 	}
+}
+
+// damagedLines plays what can be wrong with a line; state are the names of its
+// numbers.
+func (r *recorder) damagedLines(policy []string, state ...string) {
 	for position, name := range state {
 		for _, broken := range notNumbers {
-			start()
+			r.start(policy)
 			r.damage(1+position, broken)
 			r.ask("stored "+name+" is "+strconv.Quote(broken), 1)
 		}
-		start()
+		r.start(policy)
 		r.damage(1+position, "0000"+r.words()[1+position])
 		r.ask("stored "+name+" has leading zeros", 1)
-		start()
+		r.start(policy)
 		r.store(strings.Join(slices.Delete(r.words(), 1+position, 2+position), " "))
 		r.ask("stored "+name+" is missing", 1)
 	}
-	start()
+	r.start(policy)
 	r.store(r.key.Hash[stateField] + " 1")
 	r.ask("a number too many is stored", 1)
-	start()
+	r.start(policy)
 	r.store("")
 	r.ask("nothing is stored", 1)
-	start()
+	r.start(policy)
 	r.damage(0, "")
 	r.ask("stored identity is missing", 1)
-	start()
+	r.start(policy)
 	r.damage(0, "xx1:1:1")
 	r.ask("stored identity is another program's", 1)
-	start()
+	r.start(policy)
 	r.key.Hash = maps.Clone(r.key.Hash)
 	r.key.Hash["name"] = "somebody else's"
 	r.ask("a foreign field beside the state", 1)
+}
+
+func (r *recorder) foreign() {
 	r.key = Key{Hash: map[string]string{"name": "somebody else's"}, TTLMillis: 1000}
 	r.ask("a foreign hash", 1)
 	r.key = Key{Other: "somebody else's"}
 	r.ask("a key of another type", 1)
+	r.key = Key{SortedSet: []Member{{"somebody else's", 1}}}
+	r.ask("a foreign sorted set", 1)
+}
 
-	start()
+func (r *recorder) arguments(policy []string) {
+	r.start(policy)
+	last := len(policy)
 	valid := append(slices.Clone(policy), "1")
 	with := func(position int, value string) string {
 		changed := slices.Clone(valid)
@@ -239,7 +269,7 @@ func fixedWindowVectors() []Vector {
 	r.ask("the smallest of everything", 1)
 	r.ask("the smallest of everything", 1)
 
-	r.common([]string{"spent", "last"}, policy...)
+	r.common(policy, func() { r.damagedLines(policy, "spent", "last") })
 	return r.vectors
 }
 
@@ -291,7 +321,7 @@ func slidingCounterVectors() []Vector {
 	r.wait(1)
 	r.ask("the smallest of everything, in the next window", 1)
 
-	r.common([]string{"previous", "current", "last"}, policy...)
+	r.common(policy, func() { r.damagedLines(policy, "previous", "current", "last") })
 	return r.vectors
 }
 
@@ -351,6 +381,6 @@ func tokenBucketVectors() []Vector {
 	r.damage(1, "316224000001")
 	r.ask("a debt that no bucket can have", 1)
 
-	r.common([]string{"debt", "last", "armed"}, policy...)
+	r.common(policy, func() { r.damagedLines(policy, "debt", "last", "armed") })
 	return r.vectors
 }

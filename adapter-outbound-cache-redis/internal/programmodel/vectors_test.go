@@ -21,11 +21,11 @@ import (
 
 // Ensure that the published vectors are what the model says today.
 func TestVectorsAreThoseOfTheModel(t *testing.T) {
-	for program, vectors := range programmodel.Vectors() {
-		want, err := programmodel.Encode(vectors)
-		if err != nil {
-			t.Fatal(err)
-		}
+	files, err := programmodel.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range files {
 		got, err := fs.ReadFile(lua.Vectors(), program+".json")
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestVectorsAreThoseOfTheModel(t *testing.T) {
 const clockKey = "clock"
 
 // Ensure that every program does on every server what its vectors say: the
-// reply, the fields, and the time to live. The server's clock cannot be set, so
+// reply, what each key holds, and its time to live. The server's clock cannot be set, so
 // the one call of TIME is replaced by a read of a key; the rest runs as it is.
 func TestProgramsFollowTheVectors(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
@@ -50,8 +50,7 @@ func TestProgramsFollowTheVectors(t *testing.T) {
 				if n := strings.Count(program.Source, "redis.call('TIME')"); n != 1 {
 					t.Fatalf("TIME is called %d times, must be called once", n)
 				}
-				source := strings.Replace(program.Source, "redis.call('TIME')", "redis.call('HMGET', '"+clockKey+"', 's', 'u')", 1)
-				script := redis.NewScript(source)
+				script := redis.NewScript(withClock(program.Source))
 				for i, vector := range read(t, program.Name) {
 					if problem := play(t.Context(), client, script, vector); problem != "" {
 						t.Errorf("vector %d (%s): %s", i+1, vector.Name, problem)
@@ -62,40 +61,67 @@ func TestProgramsFollowTheVectors(t *testing.T) {
 	})
 }
 
+// withClock is a program that reads its clock from a key.
+func withClock(source string) string {
+	return strings.Replace(source, "redis.call('TIME')", "redis.call('HMGET', '"+clockKey+"', 's', 'u')", 1)
+}
+
 // Ensure that the comparison sees each kind of difference.
 func TestVectorComparisonSeesDifferences(t *testing.T) {
-	server := redistest.Primary(t)
-	client := server.Client(t)
-	program := lua.FixedWindow()
-	source := strings.Replace(program.Source, "redis.call('TIME')", "redis.call('HMGET', '"+clockKey+"', 's', 'u')", 1)
-	vector := read(t, program.Name)[0]
-	for name, plant := range map[string]struct{ old, new string }{
-		"reply":                {"limit - spent, 0, finish}", "limit - spent + 1, 0, finish}"},
-		"stored count":         {"spent = spent + cost", "spent = spent + cost + 1"},
-		"time to live":         {"finish + grace - now)", "finish + grace - now - 5000)"},
-		"time to live is lost": {"redis.call('PEXPIRE', key, finish + grace - now)", ""},
+	type plant struct{ old, new string }
+	client := redistest.Primary(t).Client(t)
+	for program, plants := range map[lua.Program]map[string]plant{
+		lua.FixedWindow(): {
+			"reply":                {"left, 0, reset}", "left + 1, 0, reset}"},
+			"stored count":         {"spent = spent + cost", "spent = spent + cost + 1"},
+			"time to live":         {"'PEXPIRE', key, expiry", "'PEXPIRE', key, expiry - 5000"},
+			"time to live is lost": {"redis.call('PEXPIRE', key, expiry)", ""},
+		},
+		lua.SlidingLog(): {
+			"member":          {"('%d:%d')", "('%d:0%d')"},
+			"score":           {"id, effective, state)", "id, effective + 1, state)"},
+			"another's score": {"'ZADD', key, 0, id", "'ZADD', key, 1, id"},
+			"a member lost":   {"0, id, effective, state)", "effective, state)"},
+		},
+		lua.Layered(): {
+			"reply of the last level": {"local r, p = 7 * i, 5 * i", "local r, p = 7 * i, 5 * i; left = left and left + i - 1"},
+			"a level is not written":  {"for i = 1, levels do\n  local key", "for i = 2, levels do\n  local key"},
+		},
 	} {
-		if !strings.Contains(source, plant.old) {
-			t.Fatalf("%s: the program has no %q to plant a fault in", name, plant.old)
+		vector := read(t, program.Name)[0]
+		source := withClock(program.Source)
+		if problem := play(t.Context(), client, redis.NewScript(source), vector); problem != "" {
+			t.Fatalf("%s: %s", program.Name, problem)
 		}
-		broken := redis.NewScript(strings.Replace(source, plant.old, plant.new, 1))
-		if problem := play(t.Context(), client, broken, vector); problem == "" {
-			t.Errorf("%s: the planted fault was not seen", name)
+		for name, plant := range plants {
+			if !strings.Contains(source, plant.old) {
+				t.Errorf("%s has no %q to plant a fault in", program.Name, plant.old)
+				continue
+			}
+			broken := redis.NewScript(strings.Replace(source, plant.old, plant.new, 1))
+			if problem := play(t.Context(), client, broken, vector); problem == "" {
+				t.Errorf("%s: the planted fault in the %s was not seen", program.Name, name)
+			}
 		}
 	}
 }
 
-func read(t *testing.T, program string) []programmodel.Vector {
+// read gives the vectors of a program. Those of a program for one level are as of
+// several: of a single one.
+func read(t *testing.T, program string) []programmodel.LayeredVector {
 	t.Helper()
-	text, err := fs.ReadFile(lua.Vectors(), program+".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var vectors []programmodel.Vector
-	if err := decoder.Decode(&vectors); err != nil {
-		t.Fatal(err)
+	var vectors []programmodel.LayeredVector
+	if program == programmodel.LayeredProgram {
+		decode(t, program, &vectors)
+	} else {
+		var single []programmodel.Vector
+		decode(t, program, &single)
+		for _, v := range single {
+			vectors = append(vectors, programmodel.LayeredVector{
+				Name: v.Name, NowMillis: v.NowMillis, Keys: []string{"state"}, Before: []programmodel.Key{v.Before},
+				Arguments: v.Arguments, Reply: v.Reply, After: []programmodel.Key{v.After},
+			})
+		}
 	}
 	if len(vectors) == 0 {
 		t.Fatalf("%s has no vectors", program)
@@ -103,62 +129,111 @@ func read(t *testing.T, program string) []programmodel.Vector {
 	return vectors
 }
 
+func decode(t *testing.T, program string, vectors any) {
+	t.Helper()
+	text, err := fs.ReadFile(lua.Vectors(), program+".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(vectors); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // slack is how much of a key's time to live may pass while a vector is played.
 const slack = 4 * time.Second
 
-// play runs script on a key as the vector describes it and says what differs.
-func play(ctx context.Context, client *redis.Client, script *redis.Script, v programmodel.Vector) string {
-	const key = "state"
+// play runs script on keys as the vector describes them and says what differs.
+func play(ctx context.Context, client *redis.Client, script *redis.Script, v programmodel.LayeredVector) string {
 	arrange := func(p redis.Pipeliner) error {
-		p.Del(ctx, key, clockKey)
+		p.Del(ctx, append([]string{clockKey}, v.Keys...)...)
 		p.HSet(ctx, clockKey, "s", v.NowMillis/1000, "u", v.NowMillis%1000*1000+999)
-		if v.Before.Other != "" {
-			p.Set(ctx, key, v.Before.Other, 0)
-		}
-		if len(v.Before.Hash) > 0 {
-			p.HSet(ctx, key, v.Before.Hash)
-		}
-		if ttl := time.Duration(v.Before.TTLMillis) * time.Millisecond; ttl > 0 {
-			p.PExpire(ctx, key, max(ttl, 2*slack)) // a shorter one could end before the program runs
+		for i, key := range v.Before {
+			name := v.Keys[i]
+			store(ctx, p, name, key)
+			if ttl := time.Duration(key.TTLMillis) * time.Millisecond; ttl > 0 {
+				p.PExpire(ctx, name, max(ttl, 2*slack)) // a shorter one could end before the program runs
+			}
 		}
 		return nil
 	}
 	if _, err := client.Pipelined(ctx, arrange); err != nil {
 		return err.Error()
 	}
+	if problem := ask(ctx, client, script, v); problem != "" {
+		return problem
+	}
+	for i, name := range v.Keys {
+		want := v.After[i]
+		ttl := time.Duration(want.TTLMillis) * time.Millisecond
+		if ttl > 0 && ttl <= slack {
+			continue // the key may be gone by now
+		}
+		if problem := holds(ctx, client, name, want); problem != "" {
+			return problem
+		}
+		if got := client.PTTL(ctx, name).Val(); ttl == 0 && got > 0 || ttl > 0 && (got > ttl || got < ttl-slack) {
+			return fmt.Sprintf("%s expires in %v, must expire in %v (0: never)", name, got, ttl)
+		}
+	}
+	return ""
+}
+
+// store puts a key of the model into a server that does not have it.
+func store(ctx context.Context, p redis.Pipeliner, name string, key programmodel.Key) {
+	switch {
+	case key.Other != "":
+		p.Set(ctx, name, key.Other, 0)
+	case len(key.Hash) > 0:
+		p.HSet(ctx, name, key.Hash)
+	case len(key.SortedSet) > 0:
+		members := make([]redis.Z, len(key.SortedSet))
+		for i, m := range key.SortedSet {
+			members[i] = redis.Z{Member: m.Member, Score: m.Score}
+		}
+		p.ZAdd(ctx, name, members...)
+	}
+}
+
+// ask runs script as the vector says and tells how the reply differs.
+func ask(ctx context.Context, client *redis.Client, script *redis.Script, v programmodel.LayeredVector) string {
 	arguments := make([]any, len(v.Arguments))
 	for i, argument := range v.Arguments {
 		arguments[i] = argument
 	}
-	reply, err := script.Run(ctx, client, []string{key}, arguments...).Slice()
+	reply, err := script.Run(ctx, client, v.Keys, arguments...).Slice()
 	if err != nil {
 		return err.Error()
 	}
 	if got, want := fmt.Sprint(reply), fmt.Sprint(v.Reply); got != want {
 		return fmt.Sprintf("reply is %s, must be %s", got, want)
 	}
-	if v.After.Other != "" {
-		if got := client.Get(ctx, key).Val(); got != v.After.Other {
+	return ""
+}
+
+// holds tells how what a server holds differs from the model's key, but for its
+// time to live.
+func holds(ctx context.Context, client *redis.Client, name string, want programmodel.Key) string {
+	switch {
+	case want.Other != "":
+		if got := client.Get(ctx, name).Val(); got != want.Other {
 			return "the foreign value was touched"
 		}
-		return ""
-	}
-	want := time.Duration(v.After.TTLMillis) * time.Millisecond
-	if want > 0 && want <= slack {
-		return "" // the key may be gone by now
-	}
-	if got := client.HGetAll(ctx, key).Val(); !maps.Equal(got, v.After.Hash) && len(got)+len(v.After.Hash) > 0 {
-		return fmt.Sprintf("state is %v, must be %v", sorted(got), sorted(v.After.Hash))
-	}
-	ttl := client.PTTL(ctx, key).Val()
-	if want == 0 {
-		if ttl > 0 {
-			return fmt.Sprintf("expires in %v, must not expire", ttl)
+	case len(want.SortedSet) > 0:
+		var got []programmodel.Member
+		for _, z := range client.ZRangeWithScores(ctx, name, 0, -1).Val() {
+			got = append(got, programmodel.Member{Member: z.Member.(string), Score: z.Score})
 		}
-		return ""
-	}
-	if ttl > want || ttl < want-slack {
-		return fmt.Sprintf("expires in %v, must expire in %v", ttl, want)
+		if !slices.Equal(got, want.SortedSet) {
+			return fmt.Sprintf("%s is %v, must be %v", name, got, want.SortedSet)
+		}
+	default:
+		if got := client.HGetAll(ctx, name).Val(); !maps.Equal(got, want.Hash) && len(got)+len(want.Hash) > 0 {
+			return fmt.Sprintf("%s is %v, must be %v", name, sorted(got), sorted(want.Hash))
+		}
 	}
 	return ""
 }

@@ -33,8 +33,7 @@ end
 -- include clock
 
 -- Decision
-local finish = effective - effective % window + window
-local running = known and last >= finish - window
+-- include window
 if not running then
   spent = 0
 end

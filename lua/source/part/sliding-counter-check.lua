@@ -33,8 +33,7 @@ end
 -- include clock
 
 -- Decision
-local finish = effective - effective % window + window
-local running = known and last >= finish - window
+-- include window
 if not running then
   previous = last >= finish - 2 * window and current or 0
   current = 0

@@ -22,11 +22,11 @@ func main() {
 }
 
 func generate(directory string) error {
-	for program, vectors := range programmodel.Vectors() {
-		text, err := programmodel.Encode(vectors)
-		if err != nil {
-			return err
-		}
+	files, err := programmodel.Files()
+	if err != nil {
+		return err
+	}
+	for program, text := range files {
 		if err := os.WriteFile(filepath.Join(directory, program+".json"), text, 0o644); err != nil {
 			return err
 		}

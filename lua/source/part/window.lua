@@ -1,0 +1,2 @@
+local finish = effective - effective % window + window
+local running = known and last >= finish - window
