@@ -117,7 +117,7 @@ var architecture = rules{
 
 	reservations: []reservation{
 		{"example.com/weir/adapter-inbound-web/locallimit",
-			[]string{"adapter-inbound-web/edge", "adapter-inbound-web/legacy", "app-bootstrap", "examples/nethttp"},
+			[]string{"adapter-inbound-web/edge", "adapter-inbound-web/legacy", "adapter-inbound-web/internal/localport", "app-bootstrap", "examples/nethttp"},
 			"the local limiter is a compatibility path: its types cross into no other package than those that decide by it and those that configure it"},
 	},
 

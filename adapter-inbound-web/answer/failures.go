@@ -70,9 +70,9 @@ func (f *Failures) DecidedLayers(w http.ResponseWriter, r *http.Request, outcome
 	return ratelimit.LayeredDecision{}, false
 }
 
-// Answering is outcome, or nil, which is answered as a broken adapter's, if it is a
+// OnlyIfAnswering is outcome, or nil, which is answered as a broken adapter's, if it is a
 // decision of other levels than those of request.
-func Answering(request ratelimit.LayeredRequest, outcome ratelimit.LayeredOutcome) ratelimit.LayeredOutcome {
+func OnlyIfAnswering(request ratelimit.LayeredRequest, outcome ratelimit.LayeredOutcome) ratelimit.LayeredOutcome {
 	if evaluated, ok := outcome.(ratelimit.LayeredEvaluated); ok && !evaluated.Decision.Answers(request) {
 		return nil
 	}

@@ -115,10 +115,14 @@ func (g *Gate) noteLeftOut(r *http.Request, err error) {
 func (g *Gate) deny(w http.ResponseWriter, r *http.Request, problem Problem) {
 	g.cors.own(w.Header(), r, g.exposed)
 	problem.CorrelationID = CorrelationID(r)
-	g.logger.LogAttrs(r.Context(), slog.LevelDebug, "request denied",
+	attributes := []slog.Attr{
 		slog.String("policyId", problem.PolicyID),
 		slog.String("correlationId", problem.CorrelationID),
-	)
+	}
+	if len(problem.RefusedBy) > 0 {
+		attributes = append(attributes, slog.Any("refusedBy", problem.RefusedBy))
+	}
+	g.logger.LogAttrs(r.Context(), slog.LevelDebug, "request denied", attributes...)
 	problem.write(w)
 }
 

@@ -1,7 +1,9 @@
 package answer_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -119,7 +121,7 @@ func TestGateAnswersLayeredFailures(t *testing.T) {
 
 // Ensure that a decision of other levels than those that were asked for is taken
 // for a broken adapter's.
-func TestAnswering(t *testing.T) {
+func TestOnlyIfAnswering(t *testing.T) {
 	user, tenant, _ := levelPolicies(t)
 	subject := pseudonym.Digest{1}
 	request, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{Root: subject, Levels: []ratelimit.Level{
@@ -141,7 +143,7 @@ func TestAnswering(t *testing.T) {
 		"one too many":  {layers(one, other, other), false},
 		"another order": {layers(other, one), false},
 	} {
-		if got := answer.Answering(request, test.outcome); (got != nil) != test.is {
+		if got := answer.OnlyIfAnswering(request, test.outcome); (got != nil) != test.is {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -298,6 +300,38 @@ func TestGateShowsQuotasOfSubjects(t *testing.T) {
 		for quota := int64(1); quota <= 3000; quota++ {
 			check(quota)
 		}
+	}
+}
+
+// Ensure that the log names every level that refuses, and none where there are none.
+func TestGateLogsDenials(t *testing.T) {
+	user, tenant, global := levelPolicies(t)
+	for name, test := range map[string]struct {
+		deny func(*answer.Gate, http.ResponseWriter)
+		want string
+	}{
+		"one policy": {
+			func(gate *answer.Gate, w http.ResponseWriter) {
+				gate.Admit(w, newRequest(), ratelimit.Evaluated{Decision: denied(user, time.Second)})
+			},
+			`level=DEBUG msg="request denied" policyId=user correlationId=golden`,
+		},
+		"two levels of three": {
+			func(gate *answer.Gate, w http.ResponseWriter) {
+				gate.AdmitLayers(w, newRequest(), layers(level(denied(user, time.Second), 0), level(allowed(tenant), 2), level(denied(global, 1), 0)))
+			},
+			`level=DEBUG msg="request denied" policyId=user correlationId=golden refusedBy="[the-user the-global]"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			gate := newGate(t, answer.GateConfig{Catalog: newCatalog(t, user, tenant, global), Logger: logger})
+			test.deny(gate, httptest.NewRecorder())
+			if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != test.want {
+				t.Errorf("got  %s\nwant %s", line, test.want)
+			}
+		})
 	}
 }
 

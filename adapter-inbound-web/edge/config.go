@@ -90,8 +90,8 @@ type Config struct {
 	// Logger gets failures, and denials at debug level. Nil means none.
 	Logger *slog.Logger
 	// Meter counts the requests that were treated by the failure mode of Layers:
-	// weir.edge.degraded, by mode and category of failure. Nil means that nobody
-	// counts.
+	// weir.edge.degraded, by mode and category of failure, each from zero. Nil means
+	// that nobody counts.
 	Meter metric.Meter
 }
 

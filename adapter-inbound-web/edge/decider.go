@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/internal/localport"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
@@ -49,7 +50,7 @@ func (d *portDecider) decide(ctx context.Context, who pseudonym.Subject, c charg
 const LocalPolicy = "local"
 
 // LocalProcess is the source of a local limiter's decisions.
-const LocalProcess ratelimit.Source = "LOCAL_PROCESS"
+const LocalProcess = localport.Process
 
 // localDecider puts the local limiter into the contract's words.
 type localDecider struct {
@@ -62,7 +63,7 @@ type localDecider struct {
 // no identities and its keys are all of one size. A nil key means one that
 // nobody else has.
 func newLocalDecider(limiter *locallimit.Limiter, key *pseudonym.Key) (*localDecider, error) {
-	policy, err := localPolicy(LocalPolicy, 1, int64(limiter.Limit()), limiter.Window())
+	policy, err := localport.NewPolicy(LocalPolicy, 1, int64(limiter.Limit()), limiter.Window())
 	if err != nil {
 		return nil, err
 	}
@@ -86,36 +87,8 @@ func EphemeralKey() (*pseudonym.Key, error) {
 	return secret.SubjectKey(), nil
 }
 
-// localPolicy describes a local limit to clients. Its parameters are of the kind
-// that comes closest; only their quota and window are ever used.
-func localPolicy(id string, revision, limit int64, window time.Duration) (ratelimit.Policy, error) {
-	return ratelimit.NewPolicy(ratelimit.PolicySpec{
-		ID:            id,
-		Revision:      revision,
-		Parameters:    ratelimit.SlidingCounter{Limit: limit, Window: window},
-		MaxCost:       1,
-		FailurePolicy: ratelimit.FailClosed,
-	})
-}
-
 func (d *localDecider) decide(_ context.Context, who pseudonym.Subject, _ charge) ratelimit.Outcome {
 	digest := who.Digest(d.key)
 	result := d.limiter.Take(string(digest[:]))
-	return ratelimit.Evaluated{Decision: localDecision(d.policy, result, time.Now().UTC())}
-}
-
-// localDecision puts what a local limiter said at now under policy into the
-// contract's words.
-func localDecision(policy ratelimit.Policy, result locallimit.Result, now time.Time) ratelimit.Decision {
-	return ratelimit.Decision{
-		Allowed:    result.Allowed,
-		Limit:      int64(result.Limit),
-		Remaining:  int64(result.Remaining),
-		RetryAfter: result.RetryAfter,
-		ResetAfter: result.Reset,
-		ResetAt:    now.Add(result.Reset),
-		Policy:     policy,
-		Source:     LocalProcess,
-		Certainty:  policy.Parameters().Certainty(),
-	}
+	return ratelimit.Evaluated{Decision: localport.Decision(d.policy, result, time.Now().UTC())}
 }

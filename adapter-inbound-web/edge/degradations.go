@@ -31,13 +31,14 @@ func newDegradations(meter metric.Meter, mode FailureMode) (*degradations, error
 		return nil, err
 	}
 	d := &degradations{counter: counter, options: make(map[failure.Category][]metric.AddOption)}
-	for _, category := range []failure.Category{
-		failure.Connection, failure.StoreUnready, failure.NoReply, failure.Saturated, failure.ClockUnsafe,
-	} {
-		d.options[category] = []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(
+	for _, category := range mode.categories() {
+		options := []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(
 			attribute.String("mode", string(mode)),
 			attribute.String("category", string(category)),
 		))}
+		d.options[category] = options
+		// A series that began at one would show no increase for the first request.
+		counter.Add(context.Background(), 0, options...)
 	}
 	return d, nil
 }

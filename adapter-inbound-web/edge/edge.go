@@ -93,7 +93,8 @@ func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		next.ServeHTTP(w, r.WithContext(withoutDecision(ctx)))
 		return
 	}
-	charge := l.routes.find(r)
+	subjects, unidentified := l.layered.identify(r)
+	charge := l.routes.find(r, unidentified)
 	switch charge.kind {
 	case exempt:
 		next.ServeHTTP(w, r.WithContext(withoutDecision(ctx)))
@@ -103,16 +104,13 @@ func (l *limiter) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		return
 	case chargeable:
 	}
-	if charge.layered {
-		who, err := l.layered.identify(r)
-		if err == nil {
-			l.layered.serve(w, r, next, who, charge)
-			return
-		}
-		if !errors.Is(err, subject.ErrMissing) {
-			l.gate.Refuse(w, r, subjectProblem(err))
-			return
-		}
+	if charge.layered && unidentified == nil {
+		l.layered.serve(w, r, next, subjects, charge)
+		return
+	}
+	if charge.layered && !errors.Is(unidentified, subject.ErrMissing) {
+		l.gate.Refuse(w, r, subjectProblem(unidentified))
+		return
 	}
 	who, err := l.subject.Extract(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
@@ -53,7 +54,7 @@ func (m FailureMode) covers(outcome ratelimit.LayeredOutcome) (failure.Category,
 	case ratelimit.Unavailable:
 		return o.Category, m.coversUnavailable(o.Category)
 	case ratelimit.Indeterminate:
-		return o.Category, o.Category == failure.NoReply && m != FailClosed
+		return o.Category, m.coversIndeterminate(o.Category)
 	case ratelimit.LayeredEvaluated, ratelimit.Incompatible:
 		return "", false
 	default: // nil, a pointer or a foreign type
@@ -70,4 +71,17 @@ func (m FailureMode) coversUnavailable(category failure.Category) bool {
 	default:
 		return false
 	}
+}
+
+func (m FailureMode) coversIndeterminate(category failure.Category) bool {
+	return category == failure.NoReply && m != FailClosed
+}
+
+// categories are those of the failures that m covers.
+func (m FailureMode) categories() []failure.Category {
+	return slices.DeleteFunc([]failure.Category{
+		failure.Connection, failure.StoreUnready, failure.NoReply, failure.Saturated, failure.ClockUnsafe,
+	}, func(category failure.Category) bool {
+		return !m.coversUnavailable(category) && !m.coversIndeterminate(category)
+	})
 }

@@ -47,6 +47,15 @@ type counter struct {
 	counts *counts
 }
 
+// degraded are the counts above zero.
+func (c *counts) degraded() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	degraded := maps.Clone(c.counts)
+	maps.DeleteFunc(degraded, func(_ string, n int64) bool { return n == 0 })
+	return degraded
+}
+
 func (c counter) Add(_ context.Context, n int64, options ...metric.AddOption) {
 	attributes := metric.NewAddConfig(options).Attributes()
 	value := func(key attribute.Key) string {
@@ -174,8 +183,8 @@ func checkTold(t *testing.T, w *httptest.ResponseRecorder, log string, meter *co
 	if mode != "" {
 		wantCounts[mode+" "+string(category)] = 1
 	}
-	if meter.name != "weir.edge.degraded" || !maps.Equal(meter.counts, wantCounts) {
-		t.Errorf("%s counted %v, want %v", meter.name, meter.counts, wantCounts)
+	if meter.name != "weir.edge.degraded" || !maps.Equal(meter.degraded(), wantCounts) {
+		t.Errorf("%s counted %v, want %v", meter.name, meter.degraded(), wantCounts)
 	}
 	var line struct{ Level, Mode, Category string }
 	if err := json.Unmarshal([]byte(log), &line); err != nil { // one line, so one document
@@ -183,6 +192,28 @@ func checkTold(t *testing.T, w *httptest.ResponseRecorder, log string, meter *co
 	}
 	if line.Mode != mode || line.Category != string(category) || mode != "" && line.Level != "WARN" {
 		t.Errorf("logged %s", log)
+	}
+}
+
+// Ensure that what a mode covers is counted from zero, so that whoever watches the
+// counter sees the first request of an outage, and that nothing else is.
+func TestDegradationsAreCountedFromZero(t *testing.T) {
+	for mode, want := range map[edge.FailureMode]map[string]int64{
+		edge.FailClosed: nil,
+		edge.FailOpen:   {"fail-open connection": 0, "fail-open store-unready": 0, "fail-open no-reply": 0},
+		"":              {"fail-open connection": 0, "fail-open store-unready": 0, "fail-open no-reply": 0},
+		edge.LocalFallback: {
+			"local-fallback connection": 0, "local-fallback store-unready": 0, "local-fallback no-reply": 0,
+			"local-fallback saturated": 0, "local-fallback clock-unsafe": 0,
+		},
+	} {
+		config, _, _ := newLayersConfig(t)
+		meter := new(counts)
+		config.Meter, config.Layers.FailureMode = meter, mode
+		newEdge(t, config)
+		if !maps.Equal(meter.counts, want) {
+			t.Errorf("mode %q: counted %v, want %v", mode, meter.counts, want)
+		}
 	}
 }
 
@@ -240,7 +271,7 @@ func TestHangingUpOpensNoGate(t *testing.T) {
 					config.Layers.Port = port
 					w := serve(newEdge(t, config)(done), by("a", "o", "/").WithContext(ctx))
 					checkTreatment(t, w, refused)
-					if len(meter.counts) > 0 || w.Header().Get("Weir-Degraded") != "" {
+					if len(meter.degraded()) > 0 || w.Header().Get("Weir-Degraded") != "" {
 						t.Errorf("counted %v, header %v", meter.counts, w.Header())
 					}
 				})
@@ -431,7 +462,7 @@ func TestLocalFallbackRefusesCostsAboveItsShare(t *testing.T) {
 	handler := newEdge(t, config)(done)
 	w := serve(handler, by("a", "o", "/costly"))
 	checkTreatment(t, w, refused)
-	if w.Header().Get("Weir-Degraded") != "" || len(meter.counts) > 0 {
+	if w.Header().Get("Weir-Degraded") != "" || len(meter.degraded()) > 0 {
 		t.Errorf("it is told as degraded: %v, %v", w.Header(), meter.counts)
 	}
 	if w := serve(handler, by("a", "o", "/")); w.Header().Get("X-RateLimit-Remaining") != "0" || w.Code != http.StatusOK {

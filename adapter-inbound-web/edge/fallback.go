@@ -1,20 +1,19 @@
 package edge
 
 import (
-	"strconv"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/internal/localport"
 	"example.com/weir/adapter-inbound-web/locallimit"
-	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// FallbackSubjects is how many windows a [NewFallback] keeps for each counter.
-const FallbackSubjects = 65_536
+// fallbackSubjects is how many windows a [NewFallback] keeps for each counter.
+const fallbackSubjects = 65_536
 
 // NewFallback returns a limiter for [LocalFallback]. Edges that have one in common
 // count together while the store is away.
-func NewFallback() (*locallimit.Layers, error) { return locallimit.NewLayers(FallbackSubjects) }
+func NewFallback() (*locallimit.Layers, error) { return locallimit.NewLayers(fallbackSubjects) }
 
 // fallback decides by what this process alone has seen.
 type fallback struct {
@@ -42,31 +41,10 @@ func newFallback(config Config) (*fallback, error) {
 // cost at all, or when the request would not be valid for the store either.
 func (f *fallback) decide(request ratelimit.LayeredRequest) (ratelimit.LayeredEvaluated, bool) {
 	policies := f.catalog.Current()
-	levels := make([]ratelimit.LevelDecision, request.Len())
-	charges := make([]locallimit.Charge, request.Len())
-	for i, level := range request.Levels() {
-		share, ok := f.shareOf(policies, level)
-		if !ok {
-			return ratelimit.LayeredEvaluated{}, false
-		}
-		levels[i] = ratelimit.LevelDecision{Level: level.Name, Decision: ratelimit.Decision{Policy: share}}
-		charges[i] = locallimit.Charge{
-			Counter: counterOf(share),
-			Key:     keyOf(request.Scope(level), level.Subject),
-			Limit:   int(share.Quota()),
-			Window:  share.Window(),
-			Cost:    int(level.Cost),
-		}
-	}
-	results, err := f.limiter.Take(charges)
-	if err != nil { // a cost above the share
-		return ratelimit.LayeredEvaluated{}, false
-	}
-	now := time.Now().UTC()
-	for i, result := range results {
-		levels[i].Decision = localDecision(levels[i].Policy, result, now)
-	}
-	return ratelimit.LayeredEvaluated{Decision: ratelimit.LayeredDecision{Levels: levels}}, true
+	decision, decided := localport.Decide(f.limiter, request, func(level ratelimit.Level) (ratelimit.Policy, bool) {
+		return f.shareOf(policies, level)
+	})
+	return ratelimit.LayeredEvaluated{Decision: decision}, decided
 }
 
 // shareOf describes this process's share of what the policy gives the level's
@@ -85,20 +63,6 @@ func (f *fallback) shareOf(policies *ratelimit.Snapshot, level ratelimit.Level) 
 	if rest := window % time.Millisecond; rest > 0 { // of a bucket that fills in no whole milliseconds
 		window += time.Millisecond - rest
 	}
-	local, err := localPolicy(policy.ID(), policy.Revision(), share, window)
+	local, err := localport.NewPolicy(policy.ID(), policy.Revision(), share, window)
 	return local, err == nil
 }
-
-// counterOf tells windows of different lengths apart, too: that of a bucket
-// follows its capacity, and a subject may have one of its own.
-func counterOf(policy ratelimit.Policy) string {
-	var buffer [128]byte
-	text := append(buffer[:0], policy.ID()...)
-	text = append(text, '/')
-	text = strconv.AppendInt(text, policy.Revision(), 10)
-	text = append(text, '/')
-	text = strconv.AppendInt(text, policy.Window().Milliseconds(), 10)
-	return string(text)
-}
-
-func keyOf(scope, subject pseudonym.Digest) string { return string(scope[:]) + string(subject[:]) }

@@ -23,6 +23,7 @@ type layered struct {
 	mode         FailureMode
 	fallback     *fallback // nil unless the mode is LocalFallback
 	degradations *degradations
+	outage       outage
 	gate         *answer.Gate
 }
 
@@ -55,8 +56,12 @@ func newLayered(config Config, gate *answer.Gate) (*layered, error) {
 // identities are the subjects of the levels, in their order.
 type identities [ratelimit.MaxLevels]pseudonym.Subject
 
-// identify finds the subjects of r. The errors are those of the extractors.
+// identify finds the subjects of r, of which there are none without layers. The
+// errors are those of the extractors.
 func (l *layered) identify(r *http.Request) (who identities, err error) {
+	if l == nil {
+		return who, nil
+	}
 	for i, level := range l.levels {
 		if who[i], err = level.Subject.Extract(r); err != nil {
 			return identities{}, err
@@ -88,17 +93,20 @@ func (l *layered) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		return
 	}
 	outcome := l.evaluate(ctx, request)
+	l.outage.note(outcome)
 	// A client that has gone must not open the gate: it may be the reason why there
 	// was no reply.
 	if category, covered := l.mode.covers(outcome); covered && ctx.Err() == nil {
-		if l.mode == FailOpen {
+		switch {
+		case l.mode == LocalFallback:
+			if local, decided := l.fallback.decide(request); decided {
+				l.degrade(w, r, outcome, category)
+				outcome = local
+			}
+		case l.outage.lasts():
 			l.degrade(w, r, outcome, category)
 			next.ServeHTTP(w, r.WithContext(withoutDecision(ctx)))
 			return
-		}
-		if local, decided := l.fallback.decide(request); decided {
-			l.degrade(w, r, outcome, category)
-			outcome = local
 		}
 	}
 	if decision, ok := l.gate.AdmitLayers(w, r, outcome); ok {
@@ -109,7 +117,7 @@ func (l *layered) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 func (l *layered) evaluate(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
 	ctx, cancel := context.WithTimeout(ctx, l.deadline)
 	defer cancel()
-	return answer.Answering(request, l.port.EvaluateLayers(ctx, request))
+	return answer.OnlyIfAnswering(request, l.port.EvaluateLayers(ctx, request))
 }
 
 // degrade says everywhere that r is treated by the failure mode, because failed

@@ -22,7 +22,7 @@ type Layers struct {
 	// name and a policy of its own.
 	Levels []Level
 	// Root is the name of the level whose subject the others belong to. Empty
-	// means the last level that is not shared, or the last one.
+	// means that of [ratelimit.DefaultRoot].
 	Root string
 	// FailureMode says what becomes of requests that cannot be decided.
 	FailureMode FailureMode
@@ -65,12 +65,11 @@ func (l *Layers) root() int {
 	if l.Root != "" {
 		return slices.IndexFunc(l.Levels, func(level Level) bool { return level.Name == l.Root })
 	}
-	for i, level := range slices.Backward(l.Levels) {
-		if !level.Shared {
-			return i
-		}
+	levels := make([]ratelimit.Level, len(l.Levels))
+	for i, level := range l.Levels {
+		levels[i].Shared = level.Shared
 	}
-	return len(l.Levels) - 1
+	return ratelimit.DefaultRoot(levels)
 }
 
 // check adds the faults of l. Without policies those of policies are left out.

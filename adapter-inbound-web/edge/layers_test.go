@@ -230,6 +230,72 @@ func TestEdgeLayersAndRoutes(t *testing.T) {
 	}
 }
 
+// Ensure that a path of several readings is charged for the one that is dearest to
+// whoever asks: at the levels if all identities are there, and under the default
+// policy if one is missing. So nobody slips past the policy of a route.
+func TestEdgeLayersChargeTheDearestReading(t *testing.T) {
+	const reads = "/quotes/1%2Fcalculate" // as the route's path, and as one that no route has
+	generous := func(c *edge.Config) { c.DefaultPolicy = "heavy" }
+	strict := func(c *edge.Config) {
+		c.DefaultPolicy = "tight"
+		c.Layers.Levels = []edge.Level{{Name: "agent", Policy: "heavy", Subject: byHeader(t, "X-Agent")}}
+	}
+	slashed := func(c *edge.Config) {
+		generous(c)
+		c.Routes = append(c.Routes, edge.Route{Pattern: "/quotes/{id}/calculate/", Cost: 2})
+	}
+	tests := map[string]struct {
+		change  func(*edge.Config)
+		request *http.Request
+		layered []string
+		single  []string
+	}{
+		"generous default, identified":     {generous, by("a", "o", reads), []string{"agent tight 1", "org standard 1", "everybody heavy 1"}, nil},
+		"generous default, anonymous":      {generous, by("", "", reads), nil, []string{"standard 1"}},
+		"generous default, one is missing": {generous, by("", "o", reads), nil, []string{"standard 1"}},
+		"generous default, plain":          {generous, by("", "", "/quotes/1/calculate"), nil, []string{"standard 1"}},
+		"strict default, identified":       {strict, by("a", "", reads), nil, []string{"standard 1"}},
+		"strict default, anonymous":        {strict, by("", "", reads), nil, []string{"tight 1"}},
+		"slash at the end, identified":     {slashed, by("a", "o", "/quotes/1/calculate"), []string{"agent tight 2", "org standard 2", "everybody heavy 2"}, nil},
+		"slash at the end, anonymous":      {slashed, by("", "", "/quotes/1/calculate/"), nil, []string{"standard 1"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			config, layered, single := newLayersConfig(t, edge.Route{Pattern: "/quotes/{id}/calculate", Policy: "standard"})
+			test.change(&config)
+			if w := serve(newEdge(t, config)(done), test.request); w.Code != http.StatusOK {
+				t.Errorf("got %d, want 200", w.Code)
+			}
+			if got := layeredCharges(layered); !slices.Equal(got, test.layered) {
+				t.Errorf("the levels were charged %v, want %v", got, test.layered)
+			}
+			if got := charges(single); !slices.Equal(got, test.single) {
+				t.Errorf("policies were charged %v, want %v", got, test.single)
+			}
+		})
+	}
+}
+
+// Ensure that a level whose policy is gone is nothing to those who lack an identity:
+// their request is charged for the route that its path may mean.
+func TestEdgeLayersWithoutAPolicy(t *testing.T) {
+	config, layered, single := newLayersConfig(t, edge.Route{Pattern: "/quotes/{id}/calculate", Policy: "standard"})
+	config.DefaultPolicy = "heavy"
+	handler := newEdge(t, config)(done)
+	left, err := ratelimit.NewSnapshot(newPolicy(t, "standard", 100, 10), newPolicy(t, "heavy", 1000, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Catalog.Replace(left)
+	if w := serve(handler, by("", "", "/quotes/1%2Fcalculate")); w.Code != http.StatusOK {
+		t.Errorf("got %d, want 200", w.Code)
+	}
+	if got := charges(single); !slices.Equal(got, []string{"standard 1"}) || len(layered.Requests()) > 0 {
+		t.Errorf("policies were charged %v, want that of the route alone", got)
+	}
+	checkTreatment(t, serve(handler, by("a", "o", "/quotes/1%2Fcalculate")), refused)
+}
+
 // Ensure that levels belong to the subject of the root, which is the last level
 // that is not shared unless another is named, and that subjects are digested as
 // everywhere.
@@ -336,6 +402,20 @@ func TestEdgeLayersMountedTwiceChargeOnce(t *testing.T) {
 	if got := w.Header().Values("RateLimit"); len(got) != 1 {
 		t.Errorf("got %q, want one field", got)
 	}
+}
+
+// Ensure that what a handler does to a decision of several levels is not what the
+// next one reads.
+func TestLayeredDecisionFromIsACopy(t *testing.T) {
+	config, _, _ := newLayersConfig(t)
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		first, _ := edge.LayeredDecisionFrom(r.Context())
+		first.Levels[0].Allowed = false
+		if second, ok := edge.LayeredDecisionFrom(r.Context()); !ok || !second.Allowed() {
+			t.Errorf("got %+v, want the admission", second)
+		}
+	})
+	serve(newEdge(t, config)(handler), by("a", "o", "/"))
 }
 
 // Ensure that a decision of one policy has no levels, and that there are none

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"slices"
 
 	"example.com/weir/adapter-inbound-web/answer"
 	"example.com/weir/shared-contract/ratelimit"
@@ -28,13 +29,13 @@ func DecisionFrom(ctx context.Context) (ratelimit.Decision, bool) {
 }
 
 // LayeredDecisionFrom returns the decision of several levels that let the request
-// of ctx pass, and whether there is one.
+// of ctx pass, and whether there is one. It is the caller's own.
 func LayeredDecisionFrom(ctx context.Context) (ratelimit.LayeredDecision, bool) {
 	decision, ok := ctx.Value(passageKey{}).(*ratelimit.LayeredDecision)
 	if !ok {
 		return ratelimit.LayeredDecision{}, false
 	}
-	return *decision, true
+	return ratelimit.LayeredDecision{Levels: slices.Clone(decision.Levels)}, true
 }
 
 // undecided settles that a request passes without a decision.

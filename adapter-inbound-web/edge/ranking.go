@@ -24,27 +24,54 @@ import (
 //  4. whether a route says so, which is preferred to the default.
 //
 // A policy that is not in the snapshot is dearer than all that are, since it
-// lets nobody pass. A request that may be charged at several levels is as dear as
-// it is under the dearest of their policies.
+// lets nobody pass. Overrides do not count: charges are ranked once for all subjects,
+// so for one with a quota of its own another reading may have been dearer.
 type ranking struct {
+	ranks []int // by the number of the charge; equally dear charges have one rank
+}
+
+// rankings are those of one snapshot. What layered charges cost depends on who asks.
+type rankings struct {
 	policies *ratelimit.Snapshot
-	ranks    []int // by the number of the charge; equally dear charges have one rank
+	// identified is for requests with the identities of all levels, for which a
+	// layered charge is as dear as at the dearest level.
+	identified *ranking
+	// anonymous is for all others, which are charged under the default policy.
+	anonymous *ranking
+}
+
+// newRankings ranks charges. The levels are the IDs of the policies that layered
+// charges come under.
+func newRankings(charges []charge, policies *ratelimit.Snapshot, levels []string) *rankings {
+	return &rankings{
+		policies:   policies,
+		identified: newRanking(charges, policies, levels),
+		anonymous:  newRanking(charges, policies, nil),
+	}
+}
+
+// of is the ranking for a request that lacks the identity of a level for the reason
+// unidentified, or lacks none if that is nil.
+func (r *rankings) of(unidentified error) *ranking {
+	if unidentified != nil {
+		return r.anonymous
+	}
+	return r.identified
 }
 
 // newRanking ranks charges, which have the numbers 1, 2 and so on. Without
 // policies, which is to say in front of a local limiter, all that is charged is
-// equally dear. The levels are the IDs of the policies that layered charges may
-// come under.
+// equally dear. Without levels, layered charges come under their own policy.
 func newRanking(charges []charge, policies *ratelimit.Snapshot, levels []string) *ranking {
 	prices := make([]price, len(charges))
 	for i, c := range charges {
 		prices[i] = priceOf(c, policies)
-		if c.layered {
-			prices[i] = dearestOf(prices[i], policies, levels)
+		if c.layered && len(levels) > 0 {
+			prices[i] = dearestOf(c, policies, levels)
 		}
 	}
 	slices.SortFunc(prices, price.compare)
-	r := &ranking{policies: policies, ranks: make([]int, len(charges)+1)}
+	r := &ranking{ranks: make([]int, len(charges)+1)}
 	rank := 0
 	for i, p := range prices {
 		if i == 0 || p.compare(prices[i-1]) != 0 {
@@ -71,14 +98,13 @@ type price struct {
 	window time.Duration
 }
 
-// dearestOf is the price of p's charge under its own policy or one of the levels'.
-func dearestOf(p price, policies *ratelimit.Snapshot, levels []string) price {
-	dearest := p
+// dearestOf is the price of c under the dearest policy of levels.
+func dearestOf(c charge, policies *ratelimit.Snapshot, levels []string) price {
+	var dearest price
 	for _, level := range levels {
-		c := p.charge
 		c.policyID = level
-		if other := priceOf(c, policies); other.compare(dearest) > 0 {
-			dearest = other
+		if p := priceOf(c, policies); p.compare(dearest) > 0 {
+			dearest = p
 		}
 	}
 	return dearest

@@ -92,8 +92,8 @@ func TestRankingOfEqualCharges(t *testing.T) {
 	}
 }
 
-// Ensure that a charge that layers may stand in for is as dear as under the dearest
-// of their policies, or under its own.
+// Ensure that a charge that layers stand in for is as dear as under the dearest of
+// their policies, and not as under its own; and as under its own where they do not.
 func TestRankingOfLayeredCharges(t *testing.T) {
 	policies := snapshot(t, map[string]ratelimit.Parameters{
 		"loose":  ratelimit.FixedWindow{Limit: 100, Window: time.Minute},
@@ -107,7 +107,9 @@ func TestRankingOfLayeredCharges(t *testing.T) {
 		dearer  bool
 	}{
 		"a tight level":                 {charge{policyID: "loose", layered: true}, []string{"loose", "tight"}, true},
-		"a tight policy in their place": {charge{policyID: "tight", layered: true}, []string{"loose"}, true},
+		"a tight policy in their place": {charge{policyID: "tight", layered: true}, []string{"loose"}, false},
+		"no identities, loose":          {charge{policyID: "loose", layered: true}, nil, false},
+		"no identities, tight":          {charge{policyID: "tight", layered: true}, nil, true},
 		"all loose":                     {charge{policyID: "loose", layered: true}, []string{"loose"}, false},
 		"no layers":                     {charge{policyID: "loose"}, []string{"tight"}, false},
 		"an unknown level":              {charge{policyID: "loose", layered: true}, []string{"unknown"}, true},

@@ -19,7 +19,7 @@ type routes struct {
 	catalog *ratelimit.Catalog // nil: policies do not apply
 	levels  []string           // the IDs of the policies of the levels
 	// ranked is of the snapshot that was last seen in the catalog.
-	ranked atomic.Pointer[ranking]
+	ranked atomic.Pointer[rankings]
 	// hostsMatter: some pattern names a host.
 	hostsMatter bool
 	// twins: there may be a path that has a route as it is and another with a
@@ -80,7 +80,7 @@ func newRoutes(config Config, faults *ratelimit.Faults) *routes {
 		t.hostsMatter = t.hostsMatter || entry.pattern.namesHost()
 	}
 	t.twins = haveTwins(patterns)
-	t.ranking()
+	t.rankings()
 	return t
 }
 
@@ -90,15 +90,15 @@ func (t *routes) numbered(c charge) charge {
 	return c
 }
 
-// ranking is that of the policies in force. It is made once for each snapshot.
-func (t *routes) ranking() *ranking {
+// rankings are those of the policies in force. They are made once for each snapshot.
+func (t *routes) rankings() *rankings {
 	var policies *ratelimit.Snapshot
 	if t.catalog != nil {
 		policies = t.catalog.Current()
 	}
 	known := t.ranked.Load()
 	if known == nil || known.policies != policies {
-		known = newRanking(t.charges, policies, t.levels)
+		known = newRankings(t.charges, policies, t.levels)
 		t.ranked.Store(known)
 	}
 	return known
@@ -175,13 +175,14 @@ func (c routeCheck) mostOf(result charge) int64 {
 	return most
 }
 
-// find returns the charge of r. Its path may be read in several ways, and the
-// dearest reading counts.
-func (t *routes) find(r *http.Request) charge {
+// find returns the charge of r. Its path may be read in several ways, and the one
+// counts that is dearest to whoever asks. The error, unless it is nil, is why r lacks
+// the identity of a level.
+func (t *routes) find(r *http.Request, unidentified error) charge {
 	if t.mux == nil {
 		return t.fallback
 	}
-	ranking := t.ranking()
+	ranking := t.rankings().of(unidentified)
 	if isPlain(r, t.hostsMatter) {
 		return t.ofReading(r, ranking)
 	}

@@ -6,9 +6,9 @@ import (
 )
 
 // evaluated is the document that answers an evaluation.
-type evaluated struct {
+type evaluated[D decision | layeredDecision] struct {
 	Outcome  string `json:"outcome"`
-	Decision any    `json:"decision"` // decision or layeredDecision
+	Decision D      `json:"decision"`
 }
 
 type decision struct {
@@ -42,8 +42,8 @@ type levelDecision struct {
 // time.RFC3339Nano would leave out when they are zero.
 const resetLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func newEvaluated(decision any) evaluated {
-	return evaluated{Outcome: "evaluated", Decision: decision}
+func newEvaluated[D decision | layeredDecision](d D) evaluated[D] {
+	return evaluated[D]{Outcome: "evaluated", Decision: d}
 }
 
 func newDecision(d ratelimit.Decision) decision {

@@ -115,12 +115,7 @@ func (r *documentReader) asLayers(seen map[string]bool) {
 			r.fault("/"+name, "must not be given beside layers")
 		}
 	}
-	if len(r.result.layers) == 0 {
-		return // they have faults of their own
-	}
-	r.namedApart(r.result.layers)
-	if root, ok := r.root(r.result.layers); ok {
-		r.countedApart(r.result.layers, root)
-		r.result.root = root
+	if len(r.result.layers) > 0 { // others have faults of their own
+		r.checkTogether(r.result.layers)
 	}
 }

@@ -40,7 +40,7 @@ func (h *handler) decideLayers(ctx context.Context, request ratelimit.LayeredReq
 	if h.config.LayeredPort == nil {
 		return ratelimit.Unavailable{Unavailable: failure.Unavailable{Category: failure.Unsupported}}
 	}
-	return answer.Answering(request, h.config.LayeredPort.EvaluateLayers(ctx, request))
+	return answer.OnlyIfAnswering(request, h.config.LayeredPort.EvaluateLayers(ctx, request))
 }
 
 func (h *handler) levels(layers []layer) []ratelimit.Level {

@@ -3,10 +3,12 @@ package evaluation
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
@@ -22,9 +24,6 @@ type layer struct {
 	limit    int64 // 0 if the caller left it out
 	shared   bool
 }
-
-// levelName is the form that [ratelimit.Level] describes.
-var levelName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // layerPointer leads to a member of a layer.
 func layerPointer(index int, member string) string {
@@ -81,57 +80,59 @@ func (r *documentReader) layer(pointer string, value json.RawMessage) layer {
 
 func (r *documentReader) levelName(pointer string, value json.RawMessage) string {
 	name, ok := r.text(pointer, value)
-	if ok && !levelName.MatchString(name) {
-		r.fault(pointer, fmt.Sprintf("must match %s", levelName))
+	if !ok {
+		return ""
+	}
+	if err := ratelimit.CheckIdentifier(name); err != nil {
+		r.fault(pointer, err.Error())
 	}
 	return name
 }
 
-// root finds the layer that the caller names as the root, or else the last one
-// that is not shared, or else the last one. It is false if there is a fault.
-func (r *documentReader) root(layers []layer) (int, bool) {
-	root := len(layers) - 1
-	for i, layer := range layers {
-		if r.rootName != nil && layer.name == *r.rootName {
-			return i, true
-		}
-		if !layer.shared {
-			root = i
+// checkTogether records what is wrong with layers beside each other, and keeps which
+// one is the root.
+func (r *documentReader) checkTogether(layers []layer) {
+	levels := besideEachOther(layers)
+	root := pseudonym.Digest{ratelimit.MaxLevels + 1} // of no level, until there is one
+	if place := r.root(levels); place >= 0 {
+		r.result.root = place
+		root = levels[place].Subject
+	}
+	_, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{Root: root, Levels: levels})
+	faults, _ := errors.AsType[ratelimit.Faults](err)
+	for _, fault := range faults {
+		if pointer := levelPointers.Replace("/" + fault.Field); !strings.HasSuffix(pointer, "/policyId") {
+			r.fault(pointer, fault.Problem)
 		}
 	}
-	if r.rootName != nil {
+}
+
+// levelPointers makes /layers/0/name of /levels[0].name.
+var levelPointers = strings.NewReplacer("/levels[", "/layers/", "].", "/")
+
+// besideEachOther are levels with all of layers that one of them has to do with
+// another. What stands in for their digests tells their subjects apart, and needs no
+// key. Their numbers, and which policies there are, are checked later.
+func besideEachOther(layers []layer) []ratelimit.Level {
+	levels := make([]ratelimit.Level, len(layers))
+	for i, given := range layers {
+		first := slices.IndexFunc(layers, func(other layer) bool { return other.subject == given.subject })
+		levels[i] = ratelimit.Level{
+			Name: given.name, PolicyID: given.policyID, Subject: pseudonym.Digest{byte(first + 1)}, Cost: 1, Shared: given.shared,
+		}
+	}
+	return levels
+}
+
+// root is the place of the level that the caller names as the root, or else of the
+// default one. It is -1 after a fault.
+func (r *documentReader) root(levels []ratelimit.Level) int {
+	if r.rootName == nil {
+		return ratelimit.DefaultRoot(levels)
+	}
+	place := slices.IndexFunc(levels, func(level ratelimit.Level) bool { return level.Name == *r.rootName })
+	if place < 0 {
 		r.fault("/root", "is the name of no level")
 	}
-	return root, r.rootName == nil
-}
-
-// namedApart records which layers have the name of an earlier one.
-func (r *documentReader) namedApart(layers []layer) {
-	seen := make(map[string]bool)
-	for i, layer := range layers {
-		if seen[layer.name] {
-			r.fault(layerPointer(i, "name"), "is that of another level")
-		}
-		seen[layer.name] = true
-	}
-}
-
-// countedApart records which layers have the counter of an earlier one: the same
-// policy, subject and scope, which [ratelimit.LayeredRequest.Scope] describes.
-func (r *documentReader) countedApart(layers []layer, root int) {
-	type counter struct {
-		policyID       string
-		scope, subject pseudonym.Subject
-	}
-	seen := make(map[counter]string)
-	for i, layer := range layers {
-		of := counter{layer.policyID, layers[root].subject, layer.subject}
-		if layer.shared {
-			of.scope = layer.subject
-		}
-		if earlier, taken := seen[of]; taken {
-			r.fault(layerPointer(i, "subject"), "is that of level "+earlier+", under the same policy")
-		}
-		seen[of] = layer.name
-	}
+	return place
 }

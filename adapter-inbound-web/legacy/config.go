@@ -3,12 +3,14 @@ package legacy
 import (
 	"time"
 
+	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// DefaultDeadline bounds an evaluation unless [Config] says otherwise.
-const DefaultDeadline = 250 * time.Millisecond
+// DefaultDeadline bounds an evaluation unless [Config] says otherwise. It is the
+// edge's.
+const DefaultDeadline = edge.DefaultDeadline
 
 // Config is what all limiters over a port have in common.
 type Config struct {
@@ -23,7 +25,8 @@ type Config struct {
 	// others that ask Port.
 	Addressing pseudonym.Addressing
 	// Deadline bounds an evaluation, for the older interfaces mostly have no
-	// context. Not negative; zero means [DefaultDeadline].
+	// context. Over Redis choose no less than pool timeout plus command timeout. Not
+	// negative; zero means [DefaultDeadline].
 	Deadline time.Duration
 }
 

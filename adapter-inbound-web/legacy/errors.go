@@ -41,8 +41,8 @@ type UndecidedError struct {
 	// Outcome is a [ratelimit.Unavailable], if nothing was charged, or else a
 	// [ratelimit.Indeterminate] or a [ratelimit.Incompatible].
 	Outcome ratelimit.LayeredOutcome
-	// GivenUp: by then the caller's context was over.
-	GivenUp bool
+	// givenUp: by then the caller's context was over.
+	givenUp bool
 }
 
 // Error tells whether something may have been charged, and the category.
@@ -76,27 +76,29 @@ func (e UndecidedError) Category() failure.Category {
 // caller that waited for it. Clients cannot bring these failures about, so they are
 // the only ones for which a caller may let a request pass undecided.
 func (e UndecidedError) StoreGone() bool {
-	if e.GivenUp {
+	if e.givenUp {
 		return false
 	}
-	switch e.Category() {
-	case failure.Connection, failure.StoreUnready, failure.NoReply:
-		return true
-	default:
-		return false
+	switch o := e.Outcome.(type) {
+	case ratelimit.Unavailable:
+		return o.Category == failure.Connection || o.Category == failure.StoreUnready
+	case ratelimit.Indeterminate:
+		return o.Category == failure.NoReply
+	case ratelimit.LayeredEvaluated, ratelimit.Incompatible:
 	}
+	return false
 }
 
-// decisionOf is the decision of n levels in outcome, or an [UndecidedError] of a
+// decisionOf is the decision of request in outcome, or an [UndecidedError] of a
 // caller with ctx.
-func decisionOf(ctx context.Context, outcome ratelimit.LayeredOutcome, n int) (ratelimit.LayeredDecision, error) {
+func decisionOf(ctx context.Context, request ratelimit.LayeredRequest, outcome ratelimit.LayeredOutcome) (ratelimit.LayeredDecision, error) {
 	undecided := UndecidedError{
 		Outcome: ratelimit.Incompatible{Incompatible: failure.Incompatible{Category: failure.Protocol}},
-		GivenUp: ctx.Err() != nil,
+		givenUp: ctx.Err() != nil,
 	}
 	switch o := outcome.(type) {
 	case ratelimit.LayeredEvaluated:
-		if len(o.Decision.Levels) == n {
+		if o.Decision.Answers(request) {
 			return o.Decision, nil
 		}
 	case ratelimit.Unavailable, ratelimit.Indeterminate, ratelimit.Incompatible:

@@ -32,8 +32,8 @@ type level struct {
 	shared     bool
 }
 
-// evaluate spends one request at each of levels, or at none. They belong to the
-// last of them that is not shared.
+// evaluate spends one request at each of levels, or at none. Their root is that of
+// [ratelimit.DefaultRoot].
 func (e *evaluator) evaluate(ctx context.Context, levels ...level) (ratelimit.LayeredDecision, error) {
 	request, err := e.request(levels)
 	if err != nil {
@@ -41,21 +41,19 @@ func (e *evaluator) evaluate(ctx context.Context, levels ...level) (ratelimit.La
 	}
 	bounded, cancel := context.WithTimeout(ctx, e.deadline)
 	defer cancel()
-	return decisionOf(ctx, e.port.EvaluateLayers(bounded, request), request.Len())
+	return decisionOf(ctx, request, e.port.EvaluateLayers(bounded, request))
 }
 
 func (e *evaluator) request(levels []level) (ratelimit.LayeredRequest, error) {
 	var faults ratelimit.Faults
 	var spec ratelimit.LayeredRequestSpec
 	for _, l := range levels {
-		level := e.level(l, &faults)
-		if spec.Levels = append(spec.Levels, level); !level.Shared {
-			spec.Root = level.Subject
-		}
+		spec.Levels = append(spec.Levels, e.level(l, &faults))
 	}
 	if err := faults.Err(); err != nil {
 		return ratelimit.LayeredRequest{}, err
 	}
+	spec.Root = spec.Levels[ratelimit.DefaultRoot(spec.Levels)].Subject
 	return ratelimit.NewLayeredRequest(spec)
 }
 

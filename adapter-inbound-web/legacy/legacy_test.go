@@ -115,9 +115,20 @@ func undecided() []undecidedCase {
 			failure.Protocol, false, "rate limit undecided, an operator must act: protocol"},
 		{"the adapter decides no level", always(ratelimit.LayeredEvaluated{}),
 			failure.Protocol, false, "rate limit undecided, an operator must act: protocol"},
+		{"the adapter decides other levels", ratelimittest.LayeredAnswers(admitsOthers),
+			failure.Protocol, false, "rate limit undecided, an operator must act: protocol"},
 		{"the adapter answers with a pointer", always(&ratelimit.Unavailable{}),
 			failure.Protocol, false, "rate limit undecided, an operator must act: protocol"},
 	}
+}
+
+// admitsOthers admits as many levels as request has, but others.
+func admitsOthers(request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+	levels := make([]ratelimit.LevelDecision, request.Len())
+	for i, level := range request.Levels() {
+		levels[i] = ratelimit.LevelDecision{Level: "other-" + level.Name, Decision: ratelimit.Decision{Allowed: true}}
+	}
+	return ratelimit.LayeredEvaluated{Decision: ratelimit.LayeredDecision{Levels: levels}}
 }
 
 type undecidedCase struct {

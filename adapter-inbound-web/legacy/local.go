@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/internal/localport"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
@@ -42,14 +43,18 @@ func (c LocalConfig) evaluator(levels ...localLevel) (*evaluator, error) {
 		faults.Add(fault.Field, "%s", fault.Problem)
 	}
 	checkPseudonyms(c.Pseudonym, c.Addressing, &faults)
-	port := &localPort{layers: layers, levels: make(map[string]localLevel)}
 	for _, l := range levels {
 		faults.AddUnlessDuration(l.name+"-window", l.window, locallimit.MinWindow, locallimit.MaxWindow)
 		faults.AddUnlessBetween(l.name+"-limit", int64(l.limit), 1, locallimit.MaxLimit)
-		port.levels[l.name] = l
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
+	}
+	port := &localPort{layers: layers, policies: make(map[string]ratelimit.Policy)}
+	for _, l := range levels {
+		if port.policies[l.name], err = localport.NewPolicy(l.name, 1, int64(l.limit), l.window); err != nil {
+			return nil, err
+		}
 	}
 	return &evaluator{
 		port:       port,
@@ -60,11 +65,10 @@ func (c LocalConfig) evaluator(levels ...localLevel) (*evaluator, error) {
 	}, nil
 }
 
-// localPort puts the local limiter into the contract's words, as far as this
-// package asks. The levels of its requests are known by their policies' IDs.
+// localPort is the local limiter as a port, under one policy for each level.
 type localPort struct {
-	layers *locallimit.Layers
-	levels map[string]localLevel
+	layers   *locallimit.Layers
+	policies map[string]ratelimit.Policy // by their IDs
 }
 
 var _ ratelimit.LayeredPort = (*localPort)(nil)
@@ -74,48 +78,20 @@ func (p *localPort) EvaluateLayers(ctx context.Context, request ratelimit.Layere
 	if ctx.Err() != nil {
 		return refused(failure.Cancelled)
 	}
-	charges := make([]locallimit.Charge, 0, request.Len())
-	for _, level := range request.Levels() {
-		charges = append(charges, p.charge(request, level))
-	}
-	results, err := p.layers.Take(charges)
-	if err != nil {
+	decision, decided := localport.Decide(p.layers, request, p.policyOf)
+	if !decided {
 		return refused(failure.InvalidRequest)
 	}
-	decisions := make([]ratelimit.LevelDecision, 0, request.Len())
-	for i, level := range request.Levels() {
-		decisions = append(decisions, decided(level, results[i]))
-	}
-	return ratelimit.LayeredEvaluated{Decision: ratelimit.LayeredDecision{Levels: decisions}}
+	return ratelimit.LayeredEvaluated{Decision: decision}
 }
 
-func (p *localPort) charge(request ratelimit.LayeredRequest, level ratelimit.Level) locallimit.Charge {
-	known := p.levels[level.PolicyID]
-	limit := known.limit
-	if level.Limit > 0 {
-		limit = int(level.Limit)
+func (p *localPort) policyOf(level ratelimit.Level) (ratelimit.Policy, bool) {
+	policy, known := p.policies[level.PolicyID]
+	if !known {
+		return ratelimit.Policy{}, false
 	}
-	scope := request.Scope(level)
-	return locallimit.Charge{
-		Counter: known.name,
-		Key:     string(scope[:]) + string(level.Subject[:]),
-		Limit:   limit,
-		Window:  known.window,
-		Cost:    int(level.Cost),
-	}
-}
-
-func decided(level ratelimit.Level, result locallimit.Result) ratelimit.LevelDecision {
-	return ratelimit.LevelDecision{
-		Level: level.Name,
-		Decision: ratelimit.Decision{
-			Allowed:    result.Allowed,
-			Limit:      int64(result.Limit),
-			Remaining:  int64(result.Remaining),
-			RetryAfter: result.RetryAfter,
-			ResetAfter: result.Reset,
-		},
-	}
+	policy, err := level.Effective(policy)
+	return policy, err == nil
 }
 
 func refused(category failure.Category) ratelimit.Unavailable {

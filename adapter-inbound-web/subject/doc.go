@@ -31,6 +31,10 @@
 // is configured is read: proxies leave the other as the client wrote it. A hop
 // that is "unknown" or obfuscated cannot be read, so the walk stops before it.
 //
+// A proxy that says who is asking must replace [Config.Source]'s header, and not
+// append to it: of two values one may be the client's own, so a request with two
+// counts as one without the header.
+//
 // # What one client is
 //
 // An IPv4 address counts by itself, an IPv6 address by its prefix of the width

@@ -24,10 +24,14 @@ func newLayers(cfg config.Config, limits limits, logger *slog.Logger) (*edge.Lay
 		}
 		layers.Fallback = fallback
 	}
+	identities := logger
+	if layers.FailureMode == edge.FailOpen {
+		identities = logger.With("outage", "lets whoever names the identities of all levels pass, unlimited")
+	}
 	names := make([]string, len(layers.Levels))
 	for i, level := range layers.Levels {
 		names[i] = level.Name
-		warnIfChosen(level.Subject, "app.web.layers.identities."+level.Name, cfg, logger)
+		warnIfChosen(level.Subject, "app.web.layers.identities."+level.Name, cfg, identities)
 	}
 	logger.Info("requests with the identities of all levels are charged at every level or at none",
 		"set", cfg.Web.Layers.Set, "levels", names, "failureMode", layers.FailureMode, "outage", outage(layers))

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -102,7 +103,7 @@ func TestApp_LayersWhileTheStoreIsOut(t *testing.T) {
 			{public, "a", 200, "fail-open"}, // above the limit
 			{proxies, "a", 204, "fail-open"},
 			{public, "", 503, ""}, // of the default policy, which has no such mode
-		}, `weir_edge_degraded_total{category="connection",mode="fail-open"} 5`},
+		}, counted("fail-open", 5)},
 		{"fail-closed", "fail-closed", nil, []step{
 			{public, "a", 503, ""},
 			{proxies, "a", 503, ""},
@@ -113,7 +114,7 @@ func TestApp_LayersWhileTheStoreIsOut(t *testing.T) {
 			{public, "a", 200, "local-fallback"},
 			{public, "a", 200, "local-fallback"},
 			{public, "a", 429, "local-fallback"},
-		}, `weir_edge_degraded_total{category="connection",mode="local-fallback"} 4`},
+		}, counted("local-fallback", 4)},
 		{"local-fallback of one of two", "local-fallback", []string{"app.web.fallback.replicas=2"}, []step{ // half of 3 and of 10, rounded up
 			{public, "a", 200, "local-fallback"},
 			{proxies, "a", 204, "local-fallback"},
@@ -124,7 +125,7 @@ func TestApp_LayersWhileTheStoreIsOut(t *testing.T) {
 			{public, "d", 200, "local-fallback"},
 			{public, "e", 429, "local-fallback"}, // by the tenant
 			{public, "", 503, ""},
-		}, `weir_edge_degraded_total{category="connection",mode="local-fallback"} 8`},
+		}, counted("local-fallback", 8)},
 		{"local-fallback with one window", "local-fallback", []string{"app.web.local-limiter.max-subjects=1"}, []step{
 			{public, "a", 200, "local-fallback"},
 			{public, "b", 200, "local-fallback"},
@@ -132,7 +133,7 @@ func TestApp_LayersWhileTheStoreIsOut(t *testing.T) {
 			{public, "d", 200, "local-fallback"},
 			{public, "e", 429, "local-fallback"}, // all but the first share one
 			{public, "a", 200, "local-fallback"},
-		}, `weir_edge_degraded_total{category="connection",mode="local-fallback"} 6`},
+		}, counted("local-fallback", 6)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			existing := goleak.IgnoreCurrent()
@@ -161,6 +162,24 @@ func TestApp_LayersWhileTheStoreIsOut(t *testing.T) {
 			goleak.VerifyNone(t, existing)
 		})
 	}
+}
+
+// counted are the samples of n requests that mode treated, all of them for want of a
+// connection. What else it covers is counted from zero.
+func counted(mode string, n int) string {
+	categories := []string{"connection", "no-reply", "store-unready"}
+	if mode == "local-fallback" {
+		categories = []string{"clock-unsafe", "connection", "no-reply", "saturated", "store-unready"}
+	}
+	lines := make([]string, len(categories))
+	for i, category := range categories {
+		count := 0
+		if category == "connection" {
+			count = n
+		}
+		lines[i] = fmt.Sprintf("weir_edge_degraded_total{category=%q,mode=%q} %d", category, mode, count)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // samples are the lines of a metrics page that are no comments.
@@ -223,9 +242,9 @@ func TestApp_WarnsOfLevelsThatClientsChoose(t *testing.T) {
 		{"headers from everybody", nil, []string{user, tenant}},
 		{"headers from a proxy", []string{"app.web.subject.trusted-proxies=10.0.0.0/8"}, nil},
 		{"header and address", []string{user + "=client-ip"}, []string{tenant}},
-		{"one for all", []string{user + "=client-ip", tenant + "=fixed:everybody"}, nil},
-		{"everybody trusted", []string{user + "=client-ip", tenant + "=fixed:everybody", "app.web.subject.trusted-proxies=0.0.0.0/0"},
-			[]string{"app.web.subject.source", user}},
+		{"addresses", []string{user + "=client-ip", tenant + "=client-ip"}, nil},
+		{"everybody trusted", []string{user + "=client-ip", tenant + "=client-ip", "app.web.subject.trusted-proxies=0.0.0.0/0"},
+			[]string{"app.web.subject.source", user, tenant}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			log := new(lockedBuffer)
@@ -241,6 +260,26 @@ func TestApp_WarnsOfLevelsThatClientsChoose(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ensure that where clients choose the identities of a set which fails open, the
+// warnings say that an outage lets them pass.
+func TestApp_WarnsOfClientsThatChooseToPass(t *testing.T) {
+	for mode, want := range map[string]int{"fail-open": 2, "fail-closed": 0, "local-fallback": 0} {
+		log := new(lockedBuffer)
+		if _, err := New(layeredConfig(t, mode), slog.New(slog.NewTextHandler(log, nil))); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, "clients choose their subject") && strings.Contains(line, `outage="lets whoever names the identities of all levels pass, unlimited"`) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d warnings say so, want %d; log:\n%s", mode, got, want, log)
+		}
 	}
 }
 

@@ -2,18 +2,15 @@ package config
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/ratelimit"
 )
 
 const layeredKey = "app.rate-limit.layered"
-
-// setName is the form of the names of policies and levels too.
-var setName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // levelSets checks the sets, whether they are in use or not, and returns them by
 // their names. It has the edge check them, so that there is one opinion about
@@ -25,8 +22,8 @@ func (r *resolver) levelSets(entries map[string]levelSetEntry, limits RateLimit)
 	sets := make(map[string]edge.Layers, len(entries))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		section := join(layeredKey, name)
-		if !setName.MatchString(name) {
-			r.add(section, "is no name for a set of levels, must match %s", setName)
+		if err := ratelimit.CheckIdentifier(name); err != nil {
+			r.add(section, "is no name for a set of levels, %v", err)
 		}
 		set := r.levelSet(section, entries[name])
 		trial := trialEdge(limits)

@@ -105,3 +105,86 @@ func TestLoad_OverridesFaults(t *testing.T) {
 		})
 	}
 }
+
+// Ensure that an override which refuses its subject for ever is named, with the
+// dearest route that it does so on.
+func TestLoad_OverridesBelowTheCostOfRoutes(t *testing.T) {
+	const routes = ", routes: [{pattern: /a, cost: 2}, {pattern: /b, cost: 5}, {pattern: /c, cost: 4, policy: edge}, {pattern: /d, cost: 3}, {pattern: /e, exempt: true}]"
+	with := func(policy, limit, web string) string {
+		return levelPolicies + "    layered: {" + tenantUser + "}\n    overrides: [{policy: tenant, subject: \"header:X-Tenant:a\", limit: 5}, {policy: " + policy +
+			", subject: \"header:X-User:somebody\", limit: " + limit + "}]\n  web: {" + web + "}\n"
+	}
+	const noLayers = "headers: both"
+	for _, test := range []struct {
+		name, yaml string
+		want       string // what is warned of, besides the set
+	}{
+		{"as much as the dearest", with("user", "5", useIt+routes), ""},
+		{"a level", with("user", "4", useIt+routes), "is below 5, the cost of app.web.routes[1], where its subject is refused for ever"},
+		{"a level of no set in use", with("user", "1", noLayers+routes), ""},
+		{"the default policy", with("edge", "1", noLayers+routes), "is below 5, the cost of app.web.routes[1], where its subject is refused for ever"},
+		{"the default policy beside levels", with("edge", "4", useIt+routes), "is below 5, the cost of app.web.routes[1], where its subject is refused for ever"},
+		{"a route's policy", with("user", "3", noLayers+", routes: [{pattern: /a, cost: 4, policy: user}, {pattern: /b, cost: 5}]"),
+			"is below 4, the cost of app.web.routes[0], where its subject is refused for ever"},
+		{"no cost", with("edge", "1", useIt+", routes: [{pattern: /a}]"), ""},
+		{"no routes", with("edge", "1", useIt), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := warningsOf(t, test.yaml)["app.rate-limit.overrides[1].limit"]; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// warningsOf are the notes of a file without faults, by their keys.
+func warningsOf(t *testing.T, yaml string) map[string]string {
+	t.Helper()
+	_, warnings, err := load(yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := make(map[string]string)
+	for _, warning := range warnings {
+		notes[warning.Key] = warning.Note
+	}
+	return notes
+}
+
+// Ensure that an override is named whose subject no request has at the only level
+// that it could matter at, without repeating who it is, and that others are not.
+func TestLoad_OverridesOfNobody(t *testing.T) {
+	const who = "tenant-of-somebody"
+	for _, test := range []struct {
+		name, identity, subject string
+		policy, web             string // of the level; besides the levels
+		warned                  bool
+	}{
+		{"header", "header:X-Tenant", "header:X-Tenant:" + who, "tenant", "", false},
+		{"header, spelt otherwise", "header:x-tenant", "header:X-TENANT:" + who, "tenant", "", false},
+		{"another header", "header:X-Tenant", "header:X-Tenant-Id:" + who, "tenant", "", true},
+		{"text for a header", "header:X-Tenant", who, "tenant", "", true},
+		{"address for a header", "header:X-Tenant", "ip:192.0.2.1", "tenant", "", true},
+		{"address", "client-ip", "ip:192.0.2.1", "tenant", "", false},
+		{"network", "client-ip", "ip:2001:db8::/64", "tenant", "", false},
+		{"network of another width", "client-ip", "ip:2001:db8::/48", "tenant", "", true},
+		{"header for an address", "client-ip", "header:X-Tenant:" + who, "tenant", "", true},
+		{"the one subject", "fixed:" + who, who, "tenant", "", false},
+		{"another than the one subject", "fixed:all", who, "tenant", "", true},
+		{"under the default policy too", "client-ip", who, "edge", "", false},
+		{"under a policy that a route names too", "client-ip", who, "tenant", ", routes: [{pattern: /a, policy: tenant}]", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := strings.Replace(sharedTenant, "policy: tenant", "policy: "+test.policy, 1)
+			yaml := levelPolicies + "    layered: {" + set + "}\n    overrides: [{policy: " + test.policy + `, subject: "` + test.subject + "\", limit: 5}]\n" +
+				`  web: {layers: {set: tenant-user, identities: {user: "header:X-User", tenant: "` + test.identity + `"}}` + test.web + "}\n"
+			note, warned := warningsOf(t, yaml)["app.rate-limit.overrides[0].subject"]
+			if warned != test.warned || warned && !strings.Contains(note, "at level tenant") {
+				t.Errorf("got %q, want a warning: %t", note, test.warned)
+			}
+			if strings.Contains(note, who) {
+				t.Errorf("a subject is in %q", note)
+			}
+		})
+	}
+}

@@ -22,10 +22,14 @@ func (r *resolver) resolve(app appSection) Config {
 	limits := r.rateLimit(app.RateLimit, clients.Addressing)
 	r.deadline(app.Web.EvaluationDeadline, limits.Redis)
 	layers := r.webLayers(app.Web, r.levelSets(app.RateLimit.Layered, limits), clients, limits)
-	return Config{
+	config := Config{
 		Web:       r.web(app.Web, clients, layers, limits),
 		RateLimit: limits,
 	}
+	if limits.Enabled() {
+		r.warnOfOverrides(app.RateLimit.Overrides, app.Web.Layers.Identities, config)
+	}
+	return config
 }
 
 // deadline refuses one that an evaluation could never keep: the store would be

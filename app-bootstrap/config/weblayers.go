@@ -85,12 +85,26 @@ func (r *resolver) identities(section webLayersSection, layers *Layers, clients 
 		if extractor := r.identity(key, text, clients); extractor != nil {
 			levels[i].Subject = extractor
 		}
+		if strings.HasPrefix(text, fixedIdentity) {
+			r.refuseUnshared(key, layers, i)
+		}
 	}
 	for name := range section.Identities {
 		if !r.mayName(layers, name) {
 			r.add(join(identitiesKey, name), "names no level of set %s", layers.Set)
 		}
 	}
+}
+
+// refuseUnshared refuses, under key, one subject for all requests at a level that is
+// not shared. It could be the root, and then the other levels would be counted for
+// all their roots together.
+func (r *resolver) refuseUnshared(key string, layers *Layers, level int) {
+	entry := itemKey(join(join(layeredKey, layers.Set), "levels"), level)
+	if levels := layers.Edge.Levels; levels[level].Shared || len(levels) == 1 || r.reported(join(entry, "shared")) {
+		return
+	}
+	r.addUnlessReported(key, "is one subject for all requests, so the level must be shared: say shared: true in %s", entry)
 }
 
 // mayName reports whether a level has name, or one whose name is at fault might.

@@ -28,7 +28,9 @@ func layered(set, web string) string {
 }
 
 const (
-	tenantUser = "tenant-user: {levels: [{name: user, policy: user}, {name: tenant, policy: tenant}]}"
+	tenantUser   = "tenant-user: {levels: [{name: user, policy: user}, {name: tenant, policy: tenant}]}"
+	sharedTenant = "tenant-user: {levels: [{name: user, policy: user}, {name: tenant, policy: tenant, shared: true}]}"
+
 	identities = `identities: {user: "header:X-User", tenant: "header:X-Tenant"}`
 	useIt      = "layers: {set: tenant-user, " + identities + "}"
 )
@@ -112,7 +114,7 @@ func TestLoad_LayersTrustTheProxies(t *testing.T) {
 // Ensure that one client is as wide for levels as for all else.
 func TestLoad_LayersAddressing(t *testing.T) {
 	web := `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:ip:2001:db8:0:1::1"}}, subject: {ipv6-prefix: 56}`
-	cfg := mustLoad(t, layered(tenantUser, web))
+	cfg := mustLoad(t, layered(sharedTenant, web))
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 	r.RemoteAddr = "[2001:db8:0:ff::1]:1"
 	user, _ := cfg.Web.Layers.Edge.Levels[0].Subject.Extract(r)
@@ -209,11 +211,17 @@ func TestLoad_LayersFaults(t *testing.T) {
 		}},
 		{"identity that is logged", layered(tenantUser, `layers: {set: tenant-user, identities: {user: "header:x-request-id", tenant: client-ip}}`), nil,
 			[]string{"app.web.layers.identities.user: names X-Request-Id, which is logged and repeated in answers and so must not identify a client"}},
-		{"faults of the subject are not those of levels", layered(tenantUser, `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:ip:2001:db8::1"}}, subject: {ipv6-prefix: 31, forwarded: x, trusted-proxies: [y]}`), nil, []string{
+		{"faults of the subject are not those of levels", layered(sharedTenant, `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:ip:2001:db8::1"}}, subject: {ipv6-prefix: 31, forwarded: x, trusted-proxies: [y]}`), nil, []string{
 			`app.web.subject.forwarded: is "x", must be x-forwarded-for or forwarded`,
 			"app.web.subject.ipv6-prefix: is 31, must be 32 to 128",
 			`app.web.subject.trusted-proxies[0]: is "y", must be an address or a CIDR prefix`,
 		}},
+		{"one subject for a root", layered(tenantUser, `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:`+who+`"}}`), nil,
+			[]string{"app.web.layers.identities.tenant: is one subject for all requests, so the level must be shared: say shared: true in app.rate-limit.layered.tenant-user.levels[1]"}},
+		{"one subject for a level of a root", layered(tenantUser, `layers: {set: tenant-user, identities: {user: "fixed:`+who+`", tenant: client-ip}}`), nil,
+			[]string{"app.web.layers.identities.user: is one subject for all requests, so the level must be shared: say shared: true in app.rate-limit.layered.tenant-user.levels[0]"}},
+		{"one subject for a level that may be shared", layered("tenant-user: {levels: [{name: user, policy: user}, {name: tenant, policy: tenant, shared: 1}]}", `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:all"}}`), nil,
+			[]string{"app.rate-limit.layered.tenant-user.levels[1].shared: must be true or false"}},
 		{"cost above a level's maximum", layered(tenantUser, useIt+`, routes: [{pattern: /a, cost: 6}, {pattern: /b, cost: 6, policy: edge}]`), nil,
 			[]string{"app.web.routes[0].cost: is 6, must be 1 to 5"}},
 		{"replicas", layered(tenantUser, useIt), []string{"app.web.fallback.replicas=10001"},
@@ -233,6 +241,19 @@ func TestLoad_LayersFaults(t *testing.T) {
 				t.Errorf("a subject is in\n%s", got)
 			}
 		})
+	}
+}
+
+// Ensure that one subject for all requests can be at a level that is shared, and at
+// one that is by itself, which is counted the same either way.
+func TestLoad_LayersOfOneSubject(t *testing.T) {
+	for _, yaml := range []string{
+		layered(sharedTenant, `layers: {set: tenant-user, identities: {user: client-ip, tenant: "fixed:all"}}`),
+		layered("all: {levels: [{name: all, policy: tenant}]}", `layers: {set: all, identities: {all: "fixed:all"}}`),
+	} {
+		if _, _, err := load(yaml); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -157,6 +157,29 @@ func TestParseSubject(t *testing.T) {
 	parse(strings.Repeat("a", 1024))
 }
 
+// Ensure which subjects are named in one way.
+func TestSameKind(t *testing.T) {
+	kinds := [][]string{
+		{"ip:192.0.2.1", "ip:2001:db8::1", "ip:2001:db8::/64"},
+		{"header:X-Api-Key:a", "header:x-api-key:b"},
+		{"header:X-User:a", "header:X-User:ip:192.0.2.1"},
+		{"tenant", "192.0.2.1", "ip:192.0.2.0/24", "header:X-User"},
+	}
+	for i, these := range kinds {
+		for k, those := range kinds {
+			for _, one := range these {
+				for _, other := range those {
+					a, errA := pseudonym.ParseSubject(one)
+					b, errB := pseudonym.ParseSubject(other)
+					if got := a.SameKind(b); got != (i == k) || errA != nil || errB != nil {
+						t.Errorf("%q and %q are of the same kind: %t (%v, %v)", one, other, got, errA, errB)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Ensure that the constructors agree with the text form, and that a subject in a
 // log line gives nobody away.
 func TestSubjectConstructors(t *testing.T) {

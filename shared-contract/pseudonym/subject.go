@@ -61,6 +61,10 @@ func (s Subject) GoString() string { return s.String() }
 // IsZero reports whether s is nobody.
 func (s Subject) IsZero() bool { return s == Subject{} }
 
+// SameKind reports whether s and other are named in one way, whoever they are: both
+// by an address, by one header, or by any other text.
+func (s Subject) SameKind(other Subject) bool { return s.kind == other.kind && s.name == other.name }
+
 // Digest is the pseudonym of s under key. The zero Subject has the zero Digest.
 func (s Subject) Digest(key *Key) Digest {
 	if s.IsZero() {

@@ -53,7 +53,9 @@ type Snapshot struct {
 type Override struct {
 	PolicyID string
 	Subject  pseudonym.Digest
-	// Limit is the quota: a limit or capacity that the policy could have.
+	// Limit is the quota: a limit or capacity that the policy could have. Of a token
+	// bucket it is the capacity. The refill stays the policy's, so that it changes
+	// how much can be spent at once, and not how much in the long run.
 	Limit int64
 }
 

@@ -46,7 +46,9 @@ type Level struct {
 	Cost int64
 	// Limit is a lower quota than the policy gives the subject: 1 to [MaxQuota].
 	// Zero means what the policy gives. It comes with each call and, like an edit
-	// of the policy, keeps what was spent.
+	// of the policy, keeps what was spent. Of a token bucket it is the capacity. The
+	// refill stays the policy's, so that it changes how much can be spent at once,
+	// and not how much in the long run.
 	Limit int64
 	// Shared levels are one counter for all roots, and for evaluations of the
 	// subject by itself. Others are counted apart for each root.
@@ -71,6 +73,20 @@ func (l Level) Effective(policy Policy) (Policy, error) {
 	}
 	faults.AddUnlessBetween("cost", l.Cost, 1, policy.MaxCost())
 	return policy, faults.Err()
+}
+
+// DefaultRoot is the place of the level whose subject is the root where nobody
+// names one: the last level that is not shared, or the last one if all are. Levels
+// run from the most specific on, so that all others belong to the last. A shared
+// level spans roots; as the root it would make one counter of those that the others
+// have under each. Of no levels it is -1.
+func DefaultRoot(levels []Level) int {
+	for i, level := range slices.Backward(levels) {
+		if !level.Shared {
+			return i
+		}
+	}
+	return len(levels) - 1
 }
 
 // LayeredRequestSpec is what [NewLayeredRequest] checks.
@@ -104,32 +120,36 @@ func NewLayeredRequest(spec LayeredRequestSpec) (LayeredRequest, error) {
 		return LayeredRequest{}, faults.Err()
 	}
 	request := LayeredRequest{root: spec.Root, levels: slices.Clone(spec.Levels)}
-	for i, level := range request.levels {
-		field := func(name string) string { return fmt.Sprintf("levels[%d].%s", i, name) }
-		if problem := identifierProblem(level.Name); problem != "" {
-			faults.Add(field("name"), "%s", problem)
-		}
-		if problem := identifierProblem(level.PolicyID); problem != "" {
-			faults.Add(field("policyId"), "%s", problem)
-		}
-		if level.Subject.IsZero() {
-			faults.Add(field("subject"), "must be given")
-		}
-		faults.AddUnlessBetween(field("cost"), level.Cost, 1, MaxQuota)
-		faults.AddUnlessBetween(field("limit"), level.Limit, 0, MaxQuota)
-		for _, earlier := range request.levels[:i] {
-			switch {
-			case earlier.Name == level.Name:
-				faults.Add(field("name"), "is given twice")
-			case request.counter(earlier) == request.counter(level):
-				faults.Add(field("subject"), "is that of level %s, under the same policy", earlier.Name)
-			}
+	for i := range request.levels {
+		for _, fault := range request.check(i) {
+			faults.Add(fmt.Sprintf("levels[%d].%s", i, fault.Field), "%s", fault.Problem)
 		}
 	}
 	if err := faults.Err(); err != nil {
 		return LayeredRequest{}, err
 	}
 	return request, nil
+}
+
+// check finds the faults of one level, those that it has beside the earlier ones
+// included.
+func (r LayeredRequest) check(place int) (faults Faults) {
+	level, earlier := r.levels[place], r.levels[:place]
+	faults.addUnlessIdentifier("name", level.Name)
+	faults.addUnlessIdentifier("policyId", level.PolicyID)
+	if level.Subject.IsZero() {
+		faults.Add("subject", "must be given")
+	}
+	faults.AddUnlessBetween("cost", level.Cost, 1, MaxQuota)
+	faults.AddUnlessBetween("limit", level.Limit, 0, MaxQuota)
+	if slices.ContainsFunc(earlier, func(other Level) bool { return other.Name == level.Name }) {
+		faults.Add("name", "is given twice")
+	}
+	same := slices.IndexFunc(earlier, func(other Level) bool { return r.counter(other) == r.counter(level) })
+	if same >= 0 {
+		faults.Add("subject", "is that of level %s, under the same policy", earlier[same].Name)
+	}
+	return faults
 }
 
 // IsZero reports whether r is the zero, invalid LayeredRequest.

@@ -79,6 +79,11 @@ func TestNewLayeredRequest(t *testing.T) {
 		"limit too large":      {user(func(l *ratelimit.Level) { l.Limit = ratelimit.MaxQuota + 1 }), []string{"levels[0].limit"}},
 		"faults of all levels": {with(func(s *ratelimit.LayeredRequestSpec) { s.Levels[0].Cost, s.Levels[1].PolicyID = 0, "P" }), []string{"levels[0].cost", "levels[1].policyId"}},
 		"a name twice":         {user(func(l *ratelimit.Level) { l.Name = "tenant" }), []string{"levels[1].name"}},
+		"a name thrice": {with(func(s *ratelimit.LayeredRequestSpec) {
+			s.Levels = append(s.Levels, ratelimit.Level{Name: "user", PolicyID: "p", Subject: pseudonym.Digest{3}, Cost: 1})
+			s.Levels[1].Name = "user"
+		}), []string{"levels[1].name", "levels[2].name"}},
+		"a name and a counter twice": {with(func(s *ratelimit.LayeredRequestSpec) { s.Levels[1] = s.Levels[0] }), []string{"levels[1].name", "levels[1].subject"}},
 
 		"a subject under two policies":              {user(func(l *ratelimit.Level) { l.Subject = pseudonym.Digest{9} }), nil},
 		"two subjects under one policy":             {user(func(l *ratelimit.Level) { l.PolicyID = "per-tenant" }), nil},
@@ -130,6 +135,27 @@ func TestLayeredRequest(t *testing.T) {
 	}
 }
 
+// Ensure whose subject is the root where nobody names one.
+func TestDefaultRoot(t *testing.T) {
+	own, shared := ratelimit.Level{}, ratelimit.Level{Shared: true}
+	for name, test := range map[string]struct {
+		levels []ratelimit.Level
+		want   int
+	}{
+		"no levels":                   {nil, -1},
+		"one":                         {[]ratelimit.Level{own}, 0},
+		"the last":                    {[]ratelimit.Level{own, own, own}, 2},
+		"the last that is not shared": {[]ratelimit.Level{own, own, shared, shared}, 1},
+		"the only that is not shared": {[]ratelimit.Level{own, shared}, 0},
+		"the last, behind a shared":   {[]ratelimit.Level{own, shared, own}, 2},
+		"the last, since all are so":  {[]ratelimit.Level{shared, shared}, 1},
+	} {
+		if got := ratelimit.DefaultRoot(test.levels); got != test.want {
+			t.Errorf("%s: got %d, must be %d", name, got, test.want)
+		}
+	}
+}
+
 // Ensure under whom a level is counted.
 func TestScope(t *testing.T) {
 	spec := userOfTenant()
@@ -175,6 +201,15 @@ func TestEffectivePolicy(t *testing.T) {
 		if effective.Quota() != test.quota || effective.MaxCost() != test.maxCost || effective.Revision() != policy.Revision() {
 			t.Errorf("%s: policy is %+v, must have %d units and %d at once", name, effective, test.quota, test.maxCost)
 		}
+	}
+}
+
+// Ensure that a level's limit, which comes with each request, allocates no more than
+// the parameters that it changes.
+func TestEffectivePolicyIsCheap(t *testing.T) {
+	policy, level := named(t, "a"), ratelimit.Level{Limit: 50, Cost: 1}
+	if got := testing.AllocsPerRun(100, func() { _, _ = level.Effective(policy) }); got > 1 {
+		t.Errorf("it allocates %v times, must be once at most", got)
 	}
 }
 

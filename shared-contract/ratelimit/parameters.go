@@ -41,7 +41,7 @@ type Parameters interface {
 	// Certainty says how decisions relate to the promise of the family.
 	Certainty() Certainty
 
-	check(*Faults)
+	check() Faults
 	withQuota(int64) Parameters
 }
 
@@ -64,9 +64,10 @@ func (w FixedWindow) Span() time.Duration { return w.Window }
 // Certainty is [Certain].
 func (FixedWindow) Certainty() Certainty { return Certain }
 
-func (w FixedWindow) check(faults *Faults) {
+func (w FixedWindow) check() (faults Faults) {
 	faults.AddUnlessBetween("limit", w.Limit, 1, MaxQuota)
 	faults.AddUnlessDuration("window", w.Window, time.Millisecond, MaxWindow)
+	return faults
 }
 
 func (w FixedWindow) withQuota(quota int64) Parameters {
@@ -95,9 +96,10 @@ func (c SlidingCounter) Span() time.Duration { return c.Window }
 // Certainty is [ApproximateAlgorithm].
 func (SlidingCounter) Certainty() Certainty { return ApproximateAlgorithm }
 
-func (c SlidingCounter) check(faults *Faults) {
+func (c SlidingCounter) check() (faults Faults) {
 	faults.AddUnlessBetween("limit", c.Limit, 1, maxSlidingCounter)
 	faults.AddUnlessDuration("window", c.Window, time.Millisecond, maxSlidingCounter*time.Millisecond)
+	return faults
 }
 
 func (c SlidingCounter) withQuota(quota int64) Parameters {
@@ -128,9 +130,10 @@ func (l SlidingLog) Span() time.Duration { return l.Window }
 // Certainty is [Certain].
 func (SlidingLog) Certainty() Certainty { return Certain }
 
-func (l SlidingLog) check(faults *Faults) {
+func (l SlidingLog) check() (faults Faults) {
 	faults.AddUnlessBetween("limit", l.Limit, 1, MaxSlidingLogLimit)
 	faults.AddUnlessDuration("window", l.Window, time.Millisecond, MaxWindow)
+	return faults
 }
 
 func (l SlidingLog) withQuota(quota int64) Parameters {
@@ -172,13 +175,12 @@ func (b TokenBucket) Span() time.Duration {
 // Certainty is [Certain].
 func (TokenBucket) Certainty() Certainty { return Certain }
 
-func (b TokenBucket) check(faults *Faults) {
-	before := len(*faults)
+func (b TokenBucket) check() (faults Faults) {
 	faults.AddUnlessBetween("capacity", b.Capacity, 1, MaxQuota)
 	faults.AddUnlessBetween("refill-tokens", b.RefillTokens, 1, MaxQuota)
 	faults.AddUnlessDuration("refill-interval", b.RefillInterval, time.Millisecond, MaxWindow)
-	if len(*faults) > before {
-		return
+	if len(faults) > 0 {
+		return faults
 	}
 	if b.Capacity > exact/b.RefillInterval.Milliseconds() {
 		faults.Add("capacity", "times refill-interval in milliseconds is above %d", int64(exact))
@@ -186,6 +188,7 @@ func (b TokenBucket) check(faults *Faults) {
 	if span := b.Span(); span > MaxWindow {
 		faults.Add("refill-interval", "fills an empty bucket in more than %v", MaxWindow)
 	}
+	return faults
 }
 
 func (b TokenBucket) withQuota(quota int64) Parameters {

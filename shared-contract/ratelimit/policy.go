@@ -1,10 +1,6 @@
 package ratelimit
 
-import (
-	"fmt"
-	"regexp"
-	"time"
-)
+import "time"
 
 // Bounds of a policy.
 const (
@@ -56,19 +52,17 @@ type Policy struct {
 // NewPolicy returns a valid policy, or the [Faults] of spec.
 func NewPolicy(spec PolicySpec) (Policy, error) {
 	var faults Faults
-	if problem := identifierProblem(spec.ID); problem != "" {
-		faults.Add("id", "%s", problem)
-	}
+	faults.addUnlessIdentifier("id", spec.ID)
 	faults.AddUnlessBetween("revision", spec.Revision, 1, MaxQuota)
 	quota := MaxQuota
 	if spec.Parameters == nil {
 		faults.Add("algorithm", "must be given")
 	} else {
-		before := len(faults)
-		spec.Parameters.check(&faults)
-		if len(faults) == before {
+		problems := spec.Parameters.check()
+		if len(problems) == 0 {
 			quota = spec.Parameters.Quota()
 		}
+		faults = append(faults, problems...)
 	}
 	faults.AddUnlessBetween("max-cost", spec.MaxCost, 1, quota)
 	faults.AddUnlessDuration("max-clock-regression", spec.MaxClockRegression, 0, MaxCleanupGrace)
@@ -116,18 +110,12 @@ func (p Policy) FailurePolicy() FailurePolicy { return p.spec.FailurePolicy }
 // revision, so that what was spent counts on. A maximum cost above the quota is
 // lowered to it. Its error holds the [Faults] of the quota.
 func (p Policy) WithQuota(quota int64) (Policy, error) {
-	spec := p.spec
-	spec.Parameters = spec.Parameters.withQuota(quota)
-	spec.MaxCost = max(1, min(spec.MaxCost, quota))
-	return NewPolicy(spec)
-}
-
-// identifier is the form of the IDs of policies and of the names of levels.
-var identifier = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-
-func identifierProblem(text string) string {
-	if identifier.MatchString(text) {
-		return ""
+	parameters := p.spec.Parameters.withQuota(quota)
+	if err := parameters.check().Err(); err != nil {
+		return Policy{}, err
 	}
-	return fmt.Sprintf("must match %s", identifier)
+	p.spec.Parameters = parameters
+	p.spec.MaxCost = min(p.spec.MaxCost, quota)
+	p.window = parameters.Span()
+	return p, nil
 }

@@ -27,6 +27,16 @@ func valid() ratelimit.PolicySpec {
 	}
 }
 
+// Ensure that what can be an identifier is said in the words of all other checks.
+func TestCheckIdentifier(t *testing.T) {
+	if err := ratelimit.CheckIdentifier("per-user-2"); err != nil {
+		t.Error(err)
+	}
+	if err := ratelimit.CheckIdentifier("Per user"); err == nil || err.Error() != "must match ^[a-z][a-z0-9-]{0,62}$" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Ensure that every bound of a policy is held, on both of its sides, and that a
 // fault names its field.
 func TestNewPolicy(t *testing.T) {

@@ -29,9 +29,7 @@ type Request struct {
 // policy exists and bears the cost is the adapter's to say.
 func NewRequest(spec RequestSpec) (Request, error) {
 	var faults Faults
-	if problem := identifierProblem(spec.PolicyID); problem != "" {
-		faults.Add("policyId", "%s", problem)
-	}
+	faults.addUnlessIdentifier("policyId", spec.PolicyID)
 	if spec.Subject.IsZero() {
 		faults.Add("subject", "must be given")
 	}
