@@ -10,6 +10,9 @@ type charge struct {
 	explicit bool   // a route says so, and not the default
 	// layered: [Layers] stand in for the policy where they can.
 	layered bool
+	// closed: another reading of the request comes under a policy by itself, so no
+	// failure mode lets it pass.
+	closed bool
 }
 
 // chargeKind orders the kinds of charge from the cheapest.

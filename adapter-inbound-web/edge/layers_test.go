@@ -16,6 +16,7 @@ import (
 	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/adapter-inbound-web/locallimit"
 	"example.com/weir/adapter-inbound-web/subject"
+	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/pseudonym"
 	"example.com/weir/shared-contract/ratelimit"
 	"example.com/weir/shared-contract/ratelimittest"
@@ -273,6 +274,25 @@ func TestEdgeLayersChargeTheDearestReading(t *testing.T) {
 				t.Errorf("policies were charged %v, want %v", got, test.single)
 			}
 		})
+	}
+}
+
+// Ensure that no failure mode treats a request of which another reading comes under
+// the policy of a route, which has none.
+func TestEdgeLayersReadInTwoWaysFailClosed(t *testing.T) {
+	for _, mode := range []edge.FailureMode{edge.FailOpen, edge.LocalFallback} {
+		for path, want := range map[string]int{
+			"/":                     http.StatusOK,
+			"/other%2Fpath":         http.StatusOK,
+			"/quotes/1%2Fcalculate": http.StatusServiceUnavailable,
+		} {
+			config, _, _ := newLayersConfig(t, edge.Route{Pattern: "/quotes/{id}/calculate", Policy: "standard"})
+			config.DefaultPolicy, config.Layers.FailureMode = "heavy", mode
+			config.Layers.Port = ratelimittest.LayeredAlwaysUnavailable(failure.Connection, 0)
+			if w := serve(newEdge(t, config)(done), by("a", "o", path)); w.Code != want {
+				t.Errorf("%s: %s is answered %d, must be %d", mode, path, w.Code, want)
+			}
+		}
 	}
 }
 

@@ -85,7 +85,10 @@ func newRanking(charges []charge, policies *ratelimit.Snapshot, levels []string)
 // dearer returns the charge that costs the client more; of two equal ones, one.
 func (r *ranking) dearer(one, other charge) charge {
 	if r.ranks[other.number] > r.ranks[one.number] {
-		return other
+		one, other = other, one
+	}
+	if one.layered && other.kind == chargeable {
+		one.closed = one.closed || other.closed || !other.layered
 	}
 	return one
 }

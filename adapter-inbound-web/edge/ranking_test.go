@@ -118,7 +118,7 @@ func TestRankingOfLayeredCharges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.layered.number, test.layered.kind, test.layered.cost = 2, chargeable, 1
 			ranking := newRanking([]charge{middle, test.layered}, policies, test.levels)
-			if got := ranking.dearer(middle, test.layered) == test.layered; got != test.dearer {
+			if got := ranking.dearer(middle, test.layered).number == test.layered.number; got != test.dearer {
 				t.Errorf("dearer: %t, want %t", got, test.dearer)
 			}
 		})
