@@ -3,7 +3,7 @@ package redislimit
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"os"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -23,8 +23,8 @@ const (
 // evaluation is refused at once, as Unavailable(connection), instead of waiting
 // for its timeout; and from time to time one is let through to see.
 type Breaker struct {
-	// Failures is how many evaluations in a row must go unanswered, while no other
-	// one is answered. An error reply is an answer. 1 to MaxBreakerFailures.
+	// Failures is how many evaluations in a row must go unanswered. An error
+	// reply is an answer. 1 to MaxBreakerFailures.
 	Failures int
 	// OpenFor is how long evaluations are then refused before the next one is let
 	// through, and so the most that a recovery goes unnoticed. 1 ms to
@@ -47,51 +47,48 @@ var (
 // breaker is a circuit breaker around the dispatch.
 type breaker struct {
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
-	born    time.Time
-	// answered is when the server last answered an evaluation, since born.
-	answered atomic.Int64
+	fair    time.Duration // what a server must have had to answer in
 }
 
-func newBreaker(b Breaker) *breaker {
-	return &breaker{born: time.Now(), circuit: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+// newBreaker takes an evaluation for unanswered if the server had half of what a
+// command may take.
+func newBreaker(b Breaker, commandTimeout time.Duration) breaker {
+	return breaker{fair: commandTimeout / 2, circuit: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Timeout:     b.OpenFor,
 		ReadyToTrip: func(counts gobreaker.Counts) bool { return int(counts.ConsecutiveFailures) >= b.Failures },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNothingLearnt) },
 	})}
 }
 
-// overdue is how long after its bound an evaluation ends in a process that has too
-// much to do. Elsewhere a timer is noticed within a millisecond.
-const overdue = 20 * time.Millisecond
-
-func isOverdue(bound time.Time) bool { return time.Since(bound) > overdue }
-
-// pass asks whether an evaluation may be dispatched. If so, what becomes of it must
-// be reported, for which it has until bound.
-func (b *breaker) pass(bound time.Time) (report func(*certainty.Failure), passes bool) {
-	tell, err := b.circuit.Allow()
-	if err != nil {
-		return nil, false
-	}
-	began := time.Since(b.born)
-	return func(failed *certainty.Failure) { tell(b.lesson(failed, began, bound)) }, true
+// pass asks whether an evaluation may be dispatched. If so, the lesson of it must
+// be reported.
+func (b breaker) pass() (report func(lesson error), passes bool) {
+	report, err := b.circuit.Allow()
+	return report, err == nil
 }
 
-// lesson is what is learnt from an evaluation that began when it did, since born;
-// nil that the server answers. If the server has answered another one since, or if
-// the end of this one was noticed late, it is this process that has too much to do.
-func (b *breaker) lesson(failed *certainty.Failure, began time.Duration, bound time.Time) error {
+// learn takes into account what became of an evaluation whose caller had left. In a
+// process that has too much to do callers leave although the server answers.
+func (b breaker) learn(failed *certainty.Failure) {
+	if report, passes := b.pass(); passes {
+		report(b.lesson(failed))
+	}
+}
+
+// lesson is what the breaker learns from an evaluation; nil that the server
+// answers.
+func (b breaker) lesson(failed *certainty.Failure) error {
 	switch {
-	case failed != nil && blameless(failed):
-		return errNothingLearnt
-	case failed == nil, failed.Category != failure.Connection && failed.Category != failure.NoReply:
-		b.answered.Store(int64(time.Since(b.born))) // an error reply is an answer
+	case failed == nil:
 		return nil
-	case b.answered.Load() > int64(began), isOverdue(bound):
+	case blameless(failed):
 		return errNothingLearnt
-	default:
+	case failed.Category == failure.NoReply && failed.Waited < b.fair && errors.Is(failed.Err, os.ErrDeadlineExceeded):
+		return errNothingLearnt // this process sent it late
+	case failed.Category == failure.Connection, failed.Category == failure.NoReply:
 		return errUnanswered
 	}
+	return nil // an error reply is an answer
 }
 
 // CheckBreaker tells whether evaluations are dispatched at all.

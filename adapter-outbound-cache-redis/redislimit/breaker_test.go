@@ -2,6 +2,8 @@ package redislimit_test
 
 import (
 	"context"
+	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,7 +51,7 @@ func TestBreaker_LeavesASilentServerAlone(t *testing.T) {
 
 	asked := 0
 	for limiter.CheckBreaker(t.Context()) == nil {
-		if asked++; asked > 10*failures { // some may end too late on a busy machine
+		if asked++; asked > 10*failures { // some may be sent too late on a busy machine
 			t.Fatal("the breaker does not say that it is open")
 		}
 		if got := ask(); got != "indeterminate no-reply" {
@@ -101,42 +103,27 @@ func TestBreaker_AnErrorIsAnAnswer(t *testing.T) {
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable connection")
 }
 
-// Ensure that a server is not left alone because of this process: while it answers
-// others, or when the end of an evaluation is noticed long after its bound.
+// Ensure that a process which has too much to do does not take the server for
+// silent: not by what it sent too late, nor by callers who left before it looked.
 func TestBreaker_AnOverloadTeachesNothing(t *testing.T) {
-	noReply := &certainty.Failure{Category: failure.NoReply, Err: context.DeadlineExceeded}
-	soon, longAgo := time.Now().Add(time.Hour), time.Now().Add(-time.Second)
+	const timeout = 50 * time.Millisecond
 	for name, test := range map[string]struct {
-		bound    time.Time
-		between  *certainty.Failure
-		answered bool
-		opens    bool
+		failed *certainty.Failure
+		want   string
 	}{
-		"silent":                          {bound: soon, opens: true},
-		"silent, and noticed late":        {bound: longAgo},
-		"answers others":                  {bound: soon, answered: true},
-		"answers others with errors":      {bound: soon, answered: true, between: &certainty.Failure{Category: failure.StoreFull, Err: redis.Nil}},
-		"does not answer others either":   {bound: soon, answered: true, between: noReply, opens: true},
-		"others left, which says nothing": {bound: soon, answered: true, between: &certainty.Failure{Category: failure.Cancelled, Err: context.Canceled}, opens: true},
+		"answered":                   {nil, "answers"},
+		"an error":                   {&certainty.Failure{Category: failure.StoreFull, Err: redis.Nil}, "answers"},
+		"no reply":                   {&certainty.Failure{Category: failure.NoReply, Waited: timeout, Err: os.ErrDeadlineExceeded}, "is silent"},
+		"no reply in half the time":  {&certainty.Failure{Category: failure.NoReply, Waited: timeout / 2, Err: os.ErrDeadlineExceeded}, "is silent"},
+		"sent late":                  {&certainty.Failure{Category: failure.NoReply, Waited: timeout/2 - 1, Err: os.ErrDeadlineExceeded}, "nothing"},
+		"hangs up at once":           {&certainty.Failure{Category: failure.NoReply, Err: io.EOF}, "is silent"},
+		"does not connect":           {&certainty.Failure{Category: failure.Connection, Err: context.DeadlineExceeded}, "is silent"},
+		"found no place on the wire": {&certainty.Failure{Category: failure.Saturated, Err: context.DeadlineExceeded}, "nothing"},
+		"the caller has left":        {&certainty.Failure{Category: failure.NoReply, Left: true, Err: context.DeadlineExceeded}, "nothing"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			report, state := redislimit.NewBreakerForTest(redislimit.Breaker{Failures: 4, OpenFor: time.Minute})
-			var reports []func(*certainty.Failure)
-			for range 4 {
-				reports = append(reports, report(test.bound))
-			}
-			if test.answered {
-				other := report(soon)
-				time.Sleep(time.Millisecond) //nolint:forbidigo // the clock must have moved
-				other(test.between)
-			}
-			for _, report := range reports {
-				report(noReply)
-			}
-			if state() != test.opens {
-				t.Errorf("open is %v, must be %v", state(), test.opens)
-			}
-		})
+		if got := redislimit.Learns(test.failed, timeout); got != test.want {
+			t.Errorf("%s: the breaker learns that the server %s, must learn %s", name, got, test.want)
+		}
 	}
 }
 

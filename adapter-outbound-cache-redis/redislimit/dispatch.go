@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -25,11 +26,12 @@ const (
 // Dispatches lists all kinds of dispatch.
 func Dispatches() []Dispatch { return []Dispatch{Batched, Pooled} }
 
-func newExecutor(dispatch Dispatch, client *redis.Client) execution.Executor {
+// newExecutor tells missed what [execution.NewBatched] does.
+func newExecutor(dispatch Dispatch, client *redis.Client, missed func(*certainty.Failure)) execution.Executor {
 	if dispatch == Pooled {
 		return execution.NewPooled(client)
 	}
-	return execution.NewBatched(client)
+	return execution.NewBatched(client, missed)
 }
 
 // bound is the longest that an evaluation takes.

@@ -1,23 +1,24 @@
 package redislimit
 
 import (
+	"errors"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 )
 
-// NewBreakerForTest lets evaluations through a breaker, each of which has until a
-// bound and is then reported, and tells whether the breaker is open.
-func NewBreakerForTest(config Breaker) (begin func(bound time.Time) func(*certainty.Failure), isOpen func() bool) {
-	b := newBreaker(config)
-	begin = func(bound time.Time) func(*certainty.Failure) {
-		report, _ := b.pass(bound)
-		return report
+// Learns is what a breaker learns from an evaluation: that the server answers, that
+// it does not, or nothing.
+func Learns(failed *certainty.Failure, commandTimeout time.Duration) string {
+	switch err := newBreaker(Breaker{Failures: 1, OpenFor: time.Second}, commandTimeout).lesson(failed); {
+	case err == nil:
+		return "answers"
+	case errors.Is(err, errUnanswered):
+		return "is silent"
+	default:
+		return "nothing"
 	}
-	return begin, func() bool { return b.circuit.State() == gobreaker.StateOpen }
 }
 
 // Waiting is how many evaluations of a limiter with batched dispatch wait to be

@@ -31,9 +31,10 @@ func (h *health) recovered(ctx context.Context) {
 }
 
 // blameless failures say nothing about the server. That of a caller who has left
-// does not, even if the evaluation was sent: there was no time to answer it.
+// does not, even if the evaluation was sent: there was no time to answer it, or what
+// came of it is not known yet.
 func blameless(failed *certainty.Failure) bool {
-	if errors.Is(failed.Err, context.Canceled) {
+	if failed.Left || errors.Is(failed.Err, context.Canceled) {
 		return true
 	}
 	switch failed.Category {

@@ -34,7 +34,7 @@ type Limiter struct {
 	config   Config
 	client   *redis.Client
 	executor execution.Executor
-	breaker  *breaker
+	breaker  breaker
 	keys     rediskey.Builder
 	layered  lua.Program // digested once
 	probes   []probe
@@ -66,11 +66,12 @@ func New(config Config) (*Limiter, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	client := newClient(config)
+	breaker := newBreaker(config.Breaker, config.CommandTimeout)
 	l := &Limiter{
 		config:    config,
 		client:    client,
-		executor:  newExecutor(config.Dispatch, client),
-		breaker:   newBreaker(config.Breaker),
+		executor:  newExecutor(config.Dispatch, client, breaker.learn),
+		breaker:   breaker,
 		keys:      rediskey.NewBuilder(config.Secret),
 		layered:   lua.Layered(),
 		health:    health{logger: config.Logger},
@@ -181,18 +182,15 @@ func (l *Limiter) admit(ctx context.Context) (bound time.Time, refused failure.C
 
 // dispatch asks the server, unless it is left alone.
 func (l *Limiter) dispatch(ctx context.Context, bound time.Time, program lua.Program, operands ...execution.Operand) (raw any, failed *certainty.Failure) {
-	report, passes := l.breaker.pass(bound)
+	report, passes := l.breaker.pass()
 	if !passes {
 		failed = &certainty.Failure{Certain: true, Category: failure.Connection, Err: errOpen}
 		l.health.failed(ctx, failed)
 		return nil, failed
 	}
 	failed = &certainty.Failure{Category: failure.NoReply, Err: errUnanswered} // should the dispatch panic
-	defer func() { report(failed) }()
+	defer func() { report(l.breaker.lesson(failed)) }()
 	if raw, failed = l.executor.Run(ctx, bound, program, operands...); failed != nil {
-		if failed.Category == failure.Connection && isOverdue(bound) {
-			failed.Category = failure.Saturated // perhaps there was no time to connect
-		}
 		l.health.failed(ctx, failed)
 		return nil, failed
 	}

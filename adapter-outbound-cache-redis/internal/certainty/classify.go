@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,6 +19,10 @@ type Failure struct {
 	Category failure.Category
 	// Unloaded: the server does not know the program. Certain.
 	Unloaded bool
+	// Waited is, without a reply, how long the server had to send one.
+	Waited time.Duration
+	// Left: the caller has left, and what became of the command is not known yet.
+	Left bool
 	// Err is the cause, for logs.
 	Err error
 }
@@ -52,7 +57,7 @@ func (c Command) ClassifyInBatch(err error, end int) *Failure {
 	if errors.As(err, &refused) {
 		return classifyRefusal(refused.Error(), err)
 	}
-	return &Failure{Category: failure.NoReply, Err: err}
+	return &Failure{Category: failure.NoReply, Waited: time.Since(c.marker.sent), Err: err}
 }
 
 // ClassifyUndispatched says why a command that changes no limiter state, or one

@@ -14,6 +14,7 @@ package certainty
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -69,12 +70,15 @@ const (
 type marker struct {
 	payload  []byte
 	phase    atomic.Int32
+	sent     time.Time // once dispatched
 	answered bool
 }
 
 // MarshalBinary is called by the client library as it writes the command.
 func (m *marker) MarshalBinary() ([]byte, error) {
-	m.phase.CompareAndSwap(waiting, dispatched)
+	if m.phase.CompareAndSwap(waiting, dispatched) {
+		m.sent = time.Now()
+	}
 	if m.phase.Load() == withdrawn {
 		return nil, nil
 	}

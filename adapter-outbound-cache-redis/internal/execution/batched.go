@@ -42,6 +42,7 @@ type Batched struct {
 	client *redis.Client
 	lanes  int
 	alarms alarms
+	missed func(*certainty.Failure)
 
 	mu      sync.Mutex
 	taken   int        // lanes in use
@@ -50,9 +51,10 @@ type Batched struct {
 
 var _ Executor = (*Batched)(nil)
 
-// NewBatched runs programs over client, which stays the caller's.
-func NewBatched(client *redis.Client) *Batched {
-	return &Batched{client: client, lanes: min(lanes, client.Options().PoolSize)}
+// NewBatched runs programs over client, which stays the caller's. What became of a
+// call after its caller had left is told to missed, nil that it was answered.
+func NewBatched(client *redis.Client, missed func(*certainty.Failure)) *Batched {
+	return &Batched{client: client, lanes: min(lanes, client.Options().PoolSize), missed: missed}
 }
 
 // awaited is an evaluation whose caller waits for somebody else to send it.
@@ -60,6 +62,7 @@ type awaited struct {
 	*evaluation
 	bound   time.Time     // when its caller leaves at the latest
 	boarded atomic.Bool   // a lane has taken it along
+	left    atomic.Bool   // its caller has
 	done    chan struct{} // closed when value and failed are set
 }
 
@@ -73,7 +76,7 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 	if queued == nil {
 		defer b.leaveLane()
 		exchange(&bounded{ctx, bound, alarm}, b.client, e)
-		return e.value, e.failed
+		return e.value, explain(b.client, e.failed)
 	}
 	select {
 	case <-queued.done:
@@ -85,6 +88,7 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 	case <-queued.done: // at the last moment
 		return e.value, e.failed
 	default:
+		queued.left.Store(true)
 		return nil, abandon(ctx, queued, command)
 	}
 }
@@ -112,7 +116,7 @@ func (b *Batched) queueUnlessFree(e *evaluation, bound time.Time) *awaited {
 
 // abandon says what is known of a call whose caller leaves.
 func abandon(ctx context.Context, queued *awaited, command certainty.Command) *certainty.Failure {
-	left := &certainty.Failure{Certain: command.Withdraw(), Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
+	left := &certainty.Failure{Certain: command.Withdraw(), Left: true, Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
 	switch {
 	case !left.Certain:
 		left.Category = failure.NoReply
@@ -189,7 +193,11 @@ func (b *Batched) carry(batch []*awaited) {
 	defer cancel()
 	exchange(ctx, b.client, evaluations...)
 	for _, queued := range batch {
+		queued.failed = explain(b.client, queued.failed)
 		close(queued.done)
+		if queued.left.Load() {
+			b.missed(queued.failed)
+		}
 	}
 }
 

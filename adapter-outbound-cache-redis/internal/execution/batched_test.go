@@ -75,6 +75,14 @@ func TestBatched_CallersLeave(t *testing.T) {
 	wantDoubt(t, await(t, second))
 
 	server.release()
+	select {
+	case failed := <-server.missed:
+		if failed != nil {
+			t.Errorf("what was answered after its caller had left is told as %v", failed)
+		}
+	case <-time.After(patience):
+		t.Error("nobody is told of what was answered after its caller had left")
+	}
 	if sent := server.Evaluations(); sent != 2 {
 		t.Errorf("%d calls were sent, must be 2: those that were withdrawn must not be", sent)
 	}
@@ -344,7 +352,7 @@ func newBatched(t *testing.T, server *gate, poolSize int, dial certainty.Dial) *
 		PipelinePoolSize: -1, WriteBufferSize: WriteBufferBytes,
 	})
 	t.Cleanup(func() { _ = client.Close() })
-	return NewBatched(client)
+	return NewBatched(client, func(failed *certainty.Failure) { server.missed <- failed })
 }
 
 func (b *Batched) inUse() int {
@@ -430,10 +438,11 @@ type gate struct {
 	forgetful   atomic.Bool // knows no program but those that are loaded
 	open        chan struct{}
 	arguments   chan string
+	missed      chan *certainty.Failure
 }
 
 func newGate(t *testing.T) *gate {
-	g := &gate{open: make(chan struct{}), arguments: make(chan string, 1000)}
+	g := &gate{open: make(chan struct{}), arguments: make(chan string, 1000), missed: make(chan *certainty.Failure, 1000)}
 	polite := fakeredis.Polite(g.evaluate)
 	g.Server = fakeredis.Start(t, func(command string, arguments []string) fakeredis.Reply {
 		if command == "SCRIPT" {

@@ -2,12 +2,14 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/lua"
+	"example.com/weir/shared-contract/failure"
 )
 
 // exchange sends all evaluations in one piece and waits for the replies. What
@@ -68,4 +70,17 @@ func programsOf(evaluations []*evaluation) []lua.Program {
 		}
 	}
 	return programs
+}
+
+// explain tells a process that did not get round to it from a server that does not
+// connect: both let the time run out before a call is sent. If a connection is free
+// now, or the pool is used up, it is the former.
+func explain(client *redis.Client, failed *certainty.Failure) *certainty.Failure {
+	if failed == nil || failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded) {
+		return failed
+	}
+	if pool := client.PoolStats(); pool.IdleConns > 0 || int(pool.TotalConns) >= client.Options().PoolSize {
+		failed.Category = failure.Saturated
+	}
+	return failed
 }
