@@ -161,7 +161,7 @@ var layeredFaults = []plantedFault{
 	{"an argument without a key", "levels == #ARGV", "levels <= #ARGV"},
 	{"a key twice", "KEYS[i] ~= KEYS[j]", "true"},
 	{"a key twice, side by side only", "for j = 1, i - 1 do", "for j = i - 1, i - 1 do"},
-	{"more than the levels is answered", "replies = {nil, nil, nil, nil, nil, nil, nil, nil,", "replies = {nil, nil, nil, nil, nil, nil, nil, 0,"},
+	{"more than the levels is answered", "local refused = false", "replies[7 * levels + 1] = 0 local refused = false"},
 	{"an unknown algorithm is a window", "if algorithm == 'fw1' then", "line = line:gsub('^xx1', 'fw1') if line:find('^fw1') then"},
 	{"expiry of a hash is lost", "    if expiry then\n", "    if false then\n"},
 	{"expiry of a hash moves always", "    if expiry then\n", "    expiry = expiry or 99999999\n    if expiry then\n"},
