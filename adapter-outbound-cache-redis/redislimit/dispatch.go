@@ -26,7 +26,8 @@ const (
 // Dispatches lists all kinds of dispatch.
 func Dispatches() []Dispatch { return []Dispatch{Batched, Pooled} }
 
-// newExecutor tells missed what [execution.NewBatched] does.
+// newExecutor needs missed for [Batched] alone, as [execution.NewBatched] says: with
+// [Pooled] dispatch no caller leaves before its evaluation has ended.
 func newExecutor(dispatch Dispatch, client *redis.Client, missed func(*certainty.Failure)) execution.Executor {
 	if dispatch == Pooled {
 		return execution.NewPooled(client)

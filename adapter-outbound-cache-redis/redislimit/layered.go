@@ -11,7 +11,7 @@ import (
 )
 
 // EvaluateLayers keeps the promises of [ratelimit.LayeredPort], with one program
-// and in one round trip. It answers as soon as [Limiter.Evaluate] does.
+// and in one round trip. Its bound is that of [Limiter.Evaluate].
 //
 // All levels but the shared ones lie in the hash slot of the root.
 func (l *Limiter) EvaluateLayers(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {

@@ -108,8 +108,8 @@ func (l *Limiter) Close(ctx context.Context) error {
 }
 
 // Evaluate keeps the promises of [ratelimit.EdgePort]. It answers at the latest
-// when ctx's deadline has come, or the command timeout has passed, to which
-// [Pooled] dispatch adds the pool timeout.
+// some milliseconds after ctx's deadline has come, or the command timeout has
+// passed, to which [Pooled] dispatch adds the pool timeout.
 func (l *Limiter) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 	id := request.PolicyID()
 	if _, finite := ctx.Deadline(); !finite || request.IsZero() {

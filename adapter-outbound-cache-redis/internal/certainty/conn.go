@@ -76,7 +76,7 @@ func (c *marked) Write(request []byte) (int, error) {
 }
 
 // lateness is how long a read takes that need not wait.
-const lateness = 5 * time.Millisecond
+const lateness = time.Millisecond
 
 func (c *marked) Read(reply []byte) (int, error) {
 	n, err := c.Conn.Read(reply)

@@ -19,7 +19,7 @@ type Executor interface {
 	// Run dispatches program with operands, one at least, and returns the raw
 	// reply. It dispatches once; when the server does not know the program, which
 	// is certain, it dispatches once more, together with the program. It returns
-	// at bound, which is not after ctx's deadline.
+	// some milliseconds after bound at the latest, which is not after ctx's deadline.
 	//
 	// If its last argument is empty a program must have no effect: a call that is
 	// withdrawn at the last moment may be sent with one.
