@@ -38,6 +38,7 @@ end
 -- State
 local state = redis.pcall('HGET', key, 's')
 local known, spent, last = nil, 0, 0
+-- A state that is there is what `else` goes on with.
 if not state then
   if redis.call('EXISTS', key) == 1 then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}

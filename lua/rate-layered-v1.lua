@@ -49,6 +49,7 @@ local function level(now, key, line)
     -- State
     local state = redis.pcall('HGET', key, 's')
     local known, spent, last = nil, 0, 0
+    -- A state that is there is what `else` goes on with.
     if not state then
       if redis.call('EXISTS', key) == 1 then
         return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
@@ -88,12 +89,12 @@ local function level(now, key, line)
       local left = spent < limit and limit - spent or 0
       return {'DENIED', now, effective, limit, left, finish - now, finish}
     end
-    local unspent, unreset = limit - spent, finish
+    local left_before, reset_before = limit - spent, finish
     spent = spent + cost
     local state = ('%s %d %d'):format(id, spent, effective)
     local expiry = not running and finish + grace - now
     local left, reset = limit - spent, finish
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'sc1' then
     local id, revision, window, limit, max_cost, grace, regression, cost =
       line:match('^(sc1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -115,6 +116,7 @@ local function level(now, key, line)
     -- State
     local state = redis.pcall('HGET', key, 's')
     local known, previous, current, last = nil, 0, 0, 0
+    -- A state that is there is what `else` goes on with.
     if not state then
       if redis.call('EXISTS', key) == 1 then
         return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
@@ -166,13 +168,13 @@ local function level(now, key, line)
       local reset = current > 0 and finish + window or finish
       return {'DENIED', now, effective, limit, left, at - now, reset}
     end
-    local unspent = limit - estimate
-    local unreset = current > 0 and finish + window or previous > 0 and finish or effective
+    local left_before = limit - estimate
+    local reset_before = current > 0 and finish + window or previous > 0 and finish or effective
     current = current + cost
     local state = ('%s %d %d %d'):format(id, previous, current, effective)
     local expiry = not running and finish + window + grace - now
     local left, reset = limit - estimate - cost, finish + window
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'tb1' then
     local id, revision, refill, interval, capacity, max_cost, grace, regression, cost =
       line:match('^(tb1:(%d+):(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -197,6 +199,7 @@ local function level(now, key, line)
     -- State
     local state = redis.pcall('HGET', key, 's')
     local debt, last, armed = 0, 0, 0
+    -- A state that is there is what `else` goes on with.
     if not state then
       if redis.call('EXISTS', key) == 1 then
         return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
@@ -240,7 +243,7 @@ local function level(now, key, line)
       local at = effective + ceil((debt - bearable) / refill)
       return {'DENIED', now, effective, capacity, left, at - now, effective + ceil(debt / refill)}
     end
-    local unspent, unreset = floor((full - debt) / interval), effective + ceil(debt / refill)
+    local left_before, reset_before = floor((full - debt) / interval), effective + ceil(debt / refill)
     debt = debt + cost * interval
     local limit, left = capacity, floor((full - debt) / interval)
     local reset = effective + ceil(debt / refill)
@@ -250,7 +253,7 @@ local function level(now, key, line)
     end
     local state = ('%s %d %d %d'):format(id, debt, effective, armed)
     local expiry = stale and armed - now
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'sl1' then
     local id, revision, window, limit, max_cost, grace, regression, cost =
       line:match('^(sl1:(%d+):(%d+)) (%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -270,7 +273,7 @@ local function level(now, key, line)
     end
 
     -- State
-    -- admission reads a member and its score: total, units and time, or nothing.
+    -- admission reads a member and its score: total, time and units, or nothing.
     local function admission(found)
       local total, units = (found[1] or ''):match('^(1%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d):(%d+)$')
       local at = total and found[2]:match('^%d+$')
@@ -281,11 +284,12 @@ local function level(now, key, line)
       if units < 1 or units > total - EMPTY or at < 1 or at > EXACT then
         return nil
       end
-      return total, units, at
+      return total, at, units
     end
 
     local state = redis.pcall('ZSCORE', key, id)
-    local total, last, _ = EMPTY, 0, nil
+    local total, last = EMPTY, 0
+    -- A state that is there is what `else` goes on with.
     if not state then
       if redis.call('EXISTS', key) == 1 then
         return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
@@ -296,7 +300,7 @@ local function level(now, key, line)
       end
       return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
     else
-      total, _, last = admission(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'))
+      total, last = admission(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'))
       if not total or state ~= '0' then
         return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
       end
@@ -316,7 +320,7 @@ local function level(now, key, line)
     local used, units, oldest = 0, 0, 0
     if last > opened then
       local reached
-      reached, units, oldest = admission(redis.call(
+      reached, oldest, units = admission(redis.call(
         'ZRANGE', key, ('(%d'):format(opened), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
       used = reached and total - reached + units or 0
       if used < 1 then
@@ -332,7 +336,7 @@ local function level(now, key, line)
         local low, high = 1, limit - cost + 1
         while low < high do
           local middle = floor((low + high + 1) / 2)
-          local reached, _, at = admission(redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES'))
+          local reached, at = admission(redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES'))
           if reached and at > opened and reached - (total - used) >= excess then
             low, oldest = middle, at
           else
@@ -343,12 +347,12 @@ local function level(now, key, line)
       local left = used < limit and limit - used or 0
       return {'DENIED', now, effective, limit, left, oldest + window - now, last + window}
     end
-    local unspent, unreset = limit - used, used > 0 and last + window or effective
+    local left_before, reset_before = limit - used, used > 0 and last + window or effective
     total = (used > 0 and total or EMPTY) + cost
     local state = ('%d:%d'):format(total, cost)
     local expiry = effective + window + grace - now
     local left, reset = limit - used - cost, effective + window
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry, opened
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry, opened
   end
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
@@ -369,7 +373,7 @@ local replies = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 local pending = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local refused = false
 for i = 1, levels do
-  local refusal, effective, limit, left, reset, unspent, unreset, state, expiry, opened = level(now, KEYS[i], ARGV[i])
+  local refusal, effective, limit, left, reset, left_before, reset_before, state, expiry, opened = level(now, KEYS[i], ARGV[i])
   local r, p = 7 * i, 5 * i
   if refusal then
     if refusal.err then
@@ -382,7 +386,7 @@ for i = 1, levels do
   else
     replies[r - 6], replies[r - 5], replies[r - 4], replies[r - 3] = 'ALLOWED', now, effective, limit
     replies[r - 2], replies[r - 1], replies[r] = left, 0, reset
-    pending[p - 4], pending[p - 3] = unspent, unreset
+    pending[p - 4], pending[p - 3] = left_before, reset_before
     pending[p - 2], pending[p - 1], pending[p] = state, expiry, opened or false
   end
 end

@@ -87,6 +87,27 @@ func TestBreaker_LeavesASilentServerAlone(t *testing.T) {
 	}
 }
 
+// Ensure that a server which does not answer is left alone although nearly all who
+// ask leave their batch before it ends.
+func TestBreaker_OpensForThoseWhoWait(t *testing.T) {
+	const callers = 64
+	server := newMoody(t, "")
+	limiter := server.limiter(t, redislimit.Breaker{Failures: callers, OpenFor: time.Minute})
+	asked := request(t, "p", "somebody", 1)
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for until := time.Now().Add(10 * time.Second); time.Now().Before(until) && limiter.CheckBreaker(t.Context()) == nil; {
+				evaluate(t, limiter, asked)
+			}
+		})
+	}
+	all.Wait()
+	if limiter.CheckBreaker(t.Context()) == nil {
+		t.Error("the breaker does not open")
+	}
+}
+
 // Ensure that neither error replies nor what ends for a reason of this process
 // count: only a server that says nothing is left alone.
 func TestBreaker_AnErrorIsAnAnswer(t *testing.T) {

@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/execution"
 	"example.com/weir/adapter-outbound-cache-redis/internal/reply"
@@ -103,19 +104,10 @@ func gravest(levels []level, answers []reply.Reply) undecided {
 }
 
 func graver(a, b reply.Reply) bool {
-	if x, y := gravity(a.Status), gravity(b.Status); x != y {
+	byGravity := []failure.Category{failure.ClockUnsafe, failure.State, failure.Protocol}
+	x, y := slices.Index(byGravity, categoryOf(a.Status)), slices.Index(byGravity, categoryOf(b.Status))
+	if x != y {
 		return x > y
 	}
 	return a.RetryAfterMillis > b.RetryAfterMillis
-}
-
-func gravity(status reply.Status) int {
-	switch categoryOf(status) {
-	case failure.ClockUnsafe:
-		return 1
-	case failure.State:
-		return 2
-	default:
-		return 3
-	}
 }

@@ -66,17 +66,16 @@ func New(config Config) (*Limiter, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	client := newClient(config)
-	breaker := newBreaker(config.Breaker, config.CommandTimeout)
 	l := &Limiter{
 		config:    config,
 		client:    client,
-		executor:  newExecutor(config.Dispatch, client, breaker.learn),
-		breaker:   breaker,
+		breaker:   newBreaker(config.Breaker, config.CommandTimeout),
 		keys:      rediskey.NewBuilder(config.Secret),
 		layered:   lua.Layered(),
 		health:    health{logger: config.Logger},
 		admission: semaphore.NewWeighted(int64(config.MaxInFlight)),
 	}
+	l.executor = newExecutor(config.Dispatch, client, l.missed)
 	enforced, err := enforce(config.Catalog.Current(), l.keys)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
@@ -196,6 +195,14 @@ func (l *Limiter) dispatch(ctx context.Context, bound time.Time, program lua.Pro
 	}
 	l.health.recovered(ctx)
 	return raw, nil
+}
+
+// missed hears what became of an evaluation whose caller had left.
+func (l *Limiter) missed(failed *certainty.Failure) {
+	l.breaker.learn(failed)
+	if failed != nil {
+		l.health.failed(context.Background(), failed)
+	}
 }
 
 // current are the enforcements of the snapshot that is in force at this moment.

@@ -31,8 +31,8 @@ func newProbes(keys rediskey.Builder) ([]probe, error) {
 	for _, parameters := range []ratelimit.Parameters{
 		ratelimit.FixedWindow{Limit: 1, Window: time.Millisecond},
 		ratelimit.SlidingCounter{Limit: 1, Window: time.Millisecond},
-		// What is read of a log is read only if there is one: that of several levels
-		// finds the one that the log's own program has just written.
+		// What is read of a log is read only if there is one. This one lasts from one
+		// run to the next, and the program of several levels has it in common.
 		ratelimit.SlidingLog{Limit: ratelimit.MaxSlidingLogLimit, Window: time.Second},
 		ratelimit.TokenBucket{Capacity: 1, RefillTokens: 1, RefillInterval: time.Millisecond},
 	} {
@@ -49,7 +49,11 @@ func newProbes(keys rediskey.Builder) ([]probe, error) {
 			return nil, err
 		}
 		probes = append(probes, one)
-		layered.operands = append(layered.operands, one.operands...)
+		level := one.operands[0]
+		if _, isLog := parameters.(ratelimit.SlidingLog); !isLog {
+			level.Key = family.Key(pseudonym.Digest{}, pseudonym.Digest{1})
+		}
+		layered.operands = append(layered.operands, level)
 	}
 	return append(probes, layered), nil
 }

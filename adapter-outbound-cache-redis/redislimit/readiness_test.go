@@ -151,3 +151,26 @@ func TestInspection(t *testing.T) {
 		})
 	}
 }
+
+// Ensure that the self-test of each program writes what the program can write: only
+// then does it show what the server permits.
+func TestSelfTestWrites(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		admin := server.Client(t)
+		if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+		wantUnready(t, limiter, "")
+		stats, err := admin.Info(t.Context(), "commandstats").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Three hashes and a log, by themselves and as levels, and the mark of the secret.
+		for command, calls := range map[string]string{"hset": "7", "zadd": "2"} {
+			if !strings.Contains(stats, "cmdstat_"+command+":calls="+calls+",") {
+				t.Errorf("%s is not called %s times:\n%s", command, calls, stats)
+			}
+		}
+	})
+}

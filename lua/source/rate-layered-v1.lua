@@ -30,25 +30,25 @@ local function level(now, key, line)
   local algorithm = line:sub(1, 3)
   if algorithm == 'fw1' then
     -- include fixed-window-check
-    local unspent, unreset = limit - spent, finish
+    local left_before, reset_before = limit - spent, finish
     -- include fixed-window-charge
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'sc1' then
     -- include sliding-counter-check
-    local unspent = limit - estimate
-    local unreset = current > 0 and finish + window or previous > 0 and finish or effective
+    local left_before = limit - estimate
+    local reset_before = current > 0 and finish + window or previous > 0 and finish or effective
     -- include sliding-counter-charge
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'tb1' then
     -- include token-bucket-check
-    local unspent, unreset = floor((full - debt) / interval), effective + ceil(debt / refill)
+    local left_before, reset_before = floor((full - debt) / interval), effective + ceil(debt / refill)
     -- include token-bucket-charge
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry
   elseif algorithm == 'sl1' then
     -- include sliding-log-check
-    local unspent, unreset = limit - used, used > 0 and last + window or effective
+    local left_before, reset_before = limit - used, used > 0 and last + window or effective
     -- include sliding-log-charge
-    return nil, effective, limit, left, reset, unspent, unreset, state, expiry, opened
+    return nil, effective, limit, left, reset, left_before, reset_before, state, expiry, opened
   end
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
@@ -69,7 +69,7 @@ local replies = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 local pending = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local refused = false
 for i = 1, levels do
-  local refusal, effective, limit, left, reset, unspent, unreset, state, expiry, opened = level(now, KEYS[i], ARGV[i])
+  local refusal, effective, limit, left, reset, left_before, reset_before, state, expiry, opened = level(now, KEYS[i], ARGV[i])
   local r, p = 7 * i, 5 * i
   if refusal then
     if refusal.err then
@@ -82,7 +82,7 @@ for i = 1, levels do
   else
     replies[r - 6], replies[r - 5], replies[r - 4], replies[r - 3] = 'ALLOWED', now, effective, limit
     replies[r - 2], replies[r - 1], replies[r] = left, 0, reset
-    pending[p - 4], pending[p - 3] = unspent, unreset
+    pending[p - 4], pending[p - 3] = left_before, reset_before
     pending[p - 2], pending[p - 1], pending[p] = state, expiry, opened or false
   end
 end

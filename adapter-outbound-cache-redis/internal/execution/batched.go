@@ -52,7 +52,8 @@ type Batched struct {
 var _ Executor = (*Batched)(nil)
 
 // NewBatched runs programs over client, which stays the caller's. What became of a
-// call after its caller had left is told to missed, nil that it was answered.
+// call whose caller had left when it ended is told to missed, nil that it was
+// answered.
 func NewBatched(client *redis.Client, missed func(*certainty.Failure)) *Batched {
 	return &Batched{client: client, lanes: min(lanes, client.Options().PoolSize), missed: missed}
 }
@@ -76,7 +77,7 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 	if queued == nil {
 		defer b.leaveLane()
 		exchange(&bounded{ctx, bound, alarm}, b.client, e)
-		return e.value, explain(b.client, e.failed)
+		return e.value, e.failed
 	}
 	select {
 	case <-queued.done:
@@ -89,7 +90,9 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 		return e.value, e.failed
 	default:
 		queued.left.Store(true)
-		return nil, abandon(ctx, queued, command)
+		failed := abandon(ctx, queued, command)
+		explain(b.client, failed)
+		return nil, failed
 	}
 }
 
@@ -193,7 +196,6 @@ func (b *Batched) carry(batch []*awaited) {
 	defer cancel()
 	exchange(ctx, b.client, evaluations...)
 	for _, queued := range batch {
-		queued.failed = explain(b.client, queued.failed)
 		close(queued.done)
 		if queued.left.Load() {
 			b.missed(queued.failed)

@@ -33,6 +33,13 @@ func exchange(ctx context.Context, client *redis.Client, evaluations ...*evaluat
 	if len(unloaded) > 0 {
 		send(ctx, client, programsOf(unloaded), unloaded)
 	}
+	var failures []*certainty.Failure
+	for _, e := range evaluations {
+		if e.failed != nil {
+			failures = append(failures, e.failed)
+		}
+	}
+	explain(client, failures...)
 }
 
 // send sends programs and evaluations in one piece, so that a server which
@@ -75,12 +82,17 @@ func programsOf(evaluations []*evaluation) []lua.Program {
 // explain tells a process that did not get round to it from a server that does not
 // connect: both let the time run out before a call is sent. If a connection is free
 // now, or the pool is used up, it is the former.
-func explain(client *redis.Client, failed *certainty.Failure) *certainty.Failure {
-	if failed == nil || failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded) {
-		return failed
+func explain(client *redis.Client, failures ...*certainty.Failure) {
+	failures = slices.DeleteFunc(failures, func(failed *certainty.Failure) bool {
+		return failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded)
+	})
+	if len(failures) == 0 {
+		return
 	}
-	if pool := client.PoolStats(); pool.IdleConns > 0 || int(pool.TotalConns) >= client.Options().PoolSize {
+	if pool := client.PoolStats(); pool.IdleConns == 0 && int(pool.TotalConns) < client.Options().PoolSize {
+		return
+	}
+	for _, failed := range failures {
 		failed.Category = failure.Saturated
 	}
-	return failed
 }

@@ -28,5 +28,5 @@ func (p *Pooled) Run(ctx context.Context, bound time.Time, program lua.Program, 
 	defer p.alarms.off(alarm)
 	e := newEvaluation(ctx, program, operands)
 	exchange(&bounded{ctx, bound, alarm}, p.client, e)
-	return e.value, explain(p.client, e.failed)
+	return e.value, e.failed
 }

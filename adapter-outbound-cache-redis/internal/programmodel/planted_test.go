@@ -168,11 +168,11 @@ var layeredFaults = []plantedFault{
 	{"expiry of a log is lost", "    redis.call('PEXPIRE', key, expiry)\n  else", "  else"},
 	{"the log of another", "ARGV[i]:match('^%S+')", "ARGV[1]:match('^%S+')"},
 	{"a log's admission at another time", "replies[7 * i - 4]\n", "now\n"},
-	{"a log is trimmed though it is refused", "    local unspent, unreset = limit - used", "    redis.call('ZREMRANGEBYSCORE', key, '(0', opened)\n    local unspent, unreset = limit - used"},
+	{"a log is trimmed though it is refused", "    local left_before, reset_before = limit - used", "    redis.call('ZREMRANGEBYSCORE', key, '(0', opened)\n    local left_before, reset_before = limit - used"},
 	{"a window's rest without this call", "limit - spent, finish\n    spent", "limit - spent - cost, finish\n    spent"},
 	{"a counter's reset without this call", "or previous > 0 and finish or effective", "or finish"},
 	{"a counter's reset, current only", "current > 0 and finish + window or previous > 0", "previous > 0"},
-	{"a bucket's rest without this call", "unspent, unreset = floor((full - debt) / interval)", "unspent, unreset = ceil((full - debt) / interval)"},
+	{"a bucket's rest without this call", "left_before, reset_before = floor((full - debt) / interval)", "left_before, reset_before = ceil((full - debt) / interval)"},
 	{"a bucket's reset without this call", "floor((full - debt) / interval), effective + ceil(debt / refill)\n", "floor((full - debt) / interval), effective\n"},
 	{"a log's reset without this call", "used > 0 and last + window or effective", "last + window"},
 }

@@ -46,12 +46,9 @@ type Reply struct {
 // Parse checks arity, types, ranges and that the fields fit each other and the
 // status. Integers may arrive as such or as their decimal text.
 func Parse(raw any) (Reply, error) {
-	values, ok := raw.([]any)
-	if !ok {
-		return Reply{}, fmt.Errorf("reply is a %T, must be an array", raw)
-	}
-	if len(values) != fields {
-		return Reply{}, fmt.Errorf("reply has %d fields, must have %d", len(values), fields)
+	values, err := array(raw, fields)
+	if err != nil {
+		return Reply{}, err
 	}
 	status, ok := values[0].(string)
 	if !ok {
@@ -74,12 +71,12 @@ func Parse(raw any) (Reply, error) {
 // ParseLevels checks the reply of a program for several levels: as many replies,
 // one after another, that were given at one moment.
 func ParseLevels(raw any, levels int) ([]Reply, error) {
-	values, ok := raw.([]any)
-	if !ok {
-		return nil, fmt.Errorf("reply is a %T, must be an array", raw)
-	}
-	if len(values) != levels*fields {
-		return nil, fmt.Errorf("reply has %d fields, must have %d", len(values), levels*fields)
+	values, err := array(raw, levels*fields)
+	if err != nil {
+		if whole, notLevels := Parse(raw); notLevels == nil {
+			err = fmt.Errorf("the program says %s of the call as a whole", whole.Status)
+		}
+		return nil, err
 	}
 	replies := make([]Reply, levels)
 	for i := range replies {
@@ -92,6 +89,17 @@ func ParseLevels(raw any, levels int) ([]Reply, error) {
 		}
 	}
 	return replies, nil
+}
+
+func array(raw any, length int) ([]any, error) {
+	values, ok := raw.([]any)
+	if !ok {
+		return nil, fmt.Errorf("reply is a %T, must be an array", raw)
+	}
+	if len(values) != length {
+		return nil, fmt.Errorf("reply has %d fields, must have %d", len(values), length)
+	}
+	return values, nil
 }
 
 // Decides reports whether the program came to a decision.

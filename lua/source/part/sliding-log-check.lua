@@ -16,7 +16,7 @@ if revision < 1 or revision > 999999999999999
 end
 
 -- State
--- admission reads a member and its score: total, units and time, or nothing.
+-- admission reads a member and its score: total, time and units, or nothing.
 local function admission(found)
   local total, units = (found[1] or ''):match('^(1%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d):(%d+)$')
   local at = total and found[2]:match('^%d+$')
@@ -27,14 +27,14 @@ local function admission(found)
   if units < 1 or units > total - EMPTY or at < 1 or at > EXACT then
     return nil
   end
-  return total, units, at
+  return total, at, units
 end
 
 local state = redis.pcall('ZSCORE', key, id)
-local total, last, _ = EMPTY, 0, nil
+local total, last = EMPTY, 0
 -- include state
 else
-  total, _, last = admission(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'))
+  total, last = admission(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES'))
   if not total or state ~= '0' then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
@@ -47,7 +47,7 @@ local opened = math.max(0, effective - window) -- what was admitted up to then h
 local used, units, oldest = 0, 0, 0
 if last > opened then
   local reached
-  reached, units, oldest = admission(redis.call(
+  reached, oldest, units = admission(redis.call(
     'ZRANGE', key, ('(%d'):format(opened), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
   used = reached and total - reached + units or 0
   if used < 1 then
@@ -63,7 +63,7 @@ if used > limit - cost then
     local low, high = 1, limit - cost + 1
     while low < high do
       local middle = floor((low + high + 1) / 2)
-      local reached, _, at = admission(redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES'))
+      local reached, at = admission(redis.call('ZRANGE', key, -middle, -middle, 'WITHSCORES'))
       if reached and at > opened and reached - (total - used) >= excess then
         low, oldest = middle, at
       else

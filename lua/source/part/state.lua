@@ -1,3 +1,4 @@
+-- A state that is there is what `else` goes on with.
 if not state then
   if redis.call('EXISTS', key) == 1 then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
