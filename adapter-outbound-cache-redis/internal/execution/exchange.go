@@ -81,15 +81,12 @@ func programsOf(evaluations []*evaluation) []lua.Program {
 
 // explain tells a process that did not get round to it from a server that does not
 // connect: both let the time run out before a call is sent. If a connection is free
-// now, or the pool is used up, it is the former.
+// now, it is the former.
 func explain(client *redis.Client, failures ...*certainty.Failure) {
 	failures = slices.DeleteFunc(failures, func(failed *certainty.Failure) bool {
 		return failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded)
 	})
-	if len(failures) == 0 {
-		return
-	}
-	if pool := client.PoolStats(); pool.IdleConns == 0 && int(pool.TotalConns) < client.Options().PoolSize {
+	if len(failures) == 0 || client.PoolStats().IdleConns == 0 {
 		return
 	}
 	for _, failed := range failures {
