@@ -18,15 +18,16 @@ var (
 	clientCPU  = evaluationFigure{"client CPU per evaluation", func(e table.Evaluation) float64 { return e.Client }}
 )
 
-// all lists the claims in the order in which they are read.
+// all lists the claims in the order in which they are read. What batching gains is
+// claimed as far as it holds where a system call is cheap; see docs/performance.md.
 func all() []Claim {
 	var claims []Claim
 	for _, weir := range []string{"weir/fixed-window/batched", "weir/token-bucket/batched"} {
 		claims = append(claims,
-			throughput.against(weir, "redis_rate", most, Bound{AtLeast, 1.5, ""}),
-			throughput.against(weir, "ulule", most, Bound{AtLeast, 1.2, ""}),
-			p99.against(weir, "redis_rate", most, Bound{AtMost, 0.6, ""}),
-			clientCPU.against(weir, "redis_rate", most, Bound{AtMost, 0.4, ""}),
+			throughput.against(weir, "redis_rate", most, Bound{AtLeast, 1.2, ""}),
+			throughput.against(weir, "ulule", most, Bound{AtLeast, 1, ""}),
+			p99.against(weir, "redis_rate", most, Bound{AtMost, 0.9, ""}),
+			clientCPU.against(weir, "redis_rate", most, Bound{AtMost, 0.6, ""}),
 		)
 	}
 	for _, weir := range []string{"weir/fixed-window/batched", "weir/sliding-counter/batched", "weir/token-bucket/batched"} {
@@ -50,9 +51,9 @@ func all() []Claim {
 		memory("weir/sliding-counter/batched"),
 		memory("weir/token-bucket/batched"),
 
-		page("http/redis-batched", "http/no-op-port", 0.5),
-		page("http/redis-batched", "http/redis-pooled", 1.2),
-		middleware("time", Bound{AtMost, 3, "µs"}, func(h table.Handler) float64 { return h.Time }),
+		page("http/redis-batched", "http/no-op-port", 0.4),
+		page("http/redis-batched", "http/redis-pooled", 1.05),
+		middleware("time", Bound{AtMost, 4, "µs"}, func(h table.Handler) float64 { return h.Time }),
 		middleware("allocations", Bound{AtMost, 20, "objects"}, func(h table.Handler) float64 { return h.Allocs }),
 	)
 }

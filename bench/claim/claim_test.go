@@ -27,20 +27,20 @@ func goodRun(rounds int) table.Run {
 		})
 		run.Layered = append(run.Layered, goodLayers())
 		run.Pages = append(run.Pages, []table.Page{
-			{Path: "http/no-op-port", PerSecond: 2000},
-			{Path: "http/redis-batched", PerSecond: 1200},
-			{Path: "http/redis-pooled", PerSecond: 1000},
+			{Path: "http/no-op-port", PerSecond: 2100},
+			{Path: "http/redis-batched", PerSecond: 840},
+			{Path: "http/redis-pooled", PerSecond: 800},
 		})
 		run.Handlers = append(run.Handlers, []table.Handler{
 			{Handler: "handler/bare", Time: 1, Allocs: 1},
-			{Handler: "handler/limited", Time: 4, Allocs: 21},
+			{Handler: "handler/limited", Time: 5, Allocs: 21},
 		})
 	}
 	return run
 }
 
 func goodEvaluations() []table.Evaluation {
-	weir := table.Evaluation{PerSecond: 150, P99: 60, Client: 4, BytesPerKey: 224}
+	weir := table.Evaluation{PerSecond: 120, P99: 90, Client: 6, BytesPerKey: 224}
 	var rows []table.Evaluation
 	add := func(row table.Evaluation, name string, callers int) {
 		row.Contender, row.Callers, row.Subjects = name, callers, contender.Subjects
@@ -52,7 +52,7 @@ func goodEvaluations() []table.Evaluation {
 	}
 	add(table.Evaluation{PerSecond: 100, P99: 100, Client: 10}, "redis_rate", most)
 	add(table.Evaluation{PerSecond: 100}, "redis_rate", fewer)
-	add(table.Evaluation{PerSecond: 125}, "ulule", most)
+	add(table.Evaluation{PerSecond: 120}, "ulule", most)
 	return rows
 }
 
