@@ -47,9 +47,9 @@ func (m FailureMode) Check() error {
 	}
 }
 
-// covers reports whether m has an answer of its own to outcome, and if so for which
-// category of failure.
-func (m FailureMode) covers(outcome ratelimit.LayeredOutcome) (failure.Category, bool) {
+// Covers reports whether m has an answer of its own to outcome, and if so for which
+// category of failure. It is the one opinion of what may open a gate.
+func (m FailureMode) Covers(outcome ratelimit.LayeredOutcome) (failure.Category, bool) {
 	switch o := outcome.(type) {
 	case ratelimit.Unavailable:
 		return o.Category, m.coversUnavailable(o.Category)

@@ -96,7 +96,7 @@ func (l *layered) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	l.outage.note(outcome)
 	// A client that has gone must not open the gate: it may be the reason why there
 	// was no reply.
-	if category, covered := l.mode.covers(outcome); covered && !c.closed && ctx.Err() == nil {
+	if category, covered := l.mode.Covers(outcome); covered && !c.closed && ctx.Err() == nil {
 		switch {
 		case l.mode == LocalFallback:
 			if local, decided := l.fallback.decide(request); decided {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/weir/adapter-inbound-web/edge"
 	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
@@ -73,20 +74,11 @@ func (e UndecidedError) Category() failure.Category {
 }
 
 // StoreGone reports whether the store could not be reached, or gave no answer to a
-// caller that waited for it. Clients cannot bring these failures about, so they are
+// caller that waited for it: the failures that [edge.FailOpen] lets pass. They are
 // the only ones for which a caller may let a request pass undecided.
 func (e UndecidedError) StoreGone() bool {
-	if e.givenUp {
-		return false
-	}
-	switch o := e.Outcome.(type) {
-	case ratelimit.Unavailable:
-		return o.Category == failure.Connection || o.Category == failure.StoreUnready
-	case ratelimit.Indeterminate:
-		return o.Category == failure.NoReply
-	case ratelimit.LayeredEvaluated, ratelimit.Incompatible:
-	}
-	return false
+	_, gone := edge.FailOpen.Covers(e.Outcome)
+	return gone && !e.givenUp
 }
 
 // decisionOf is the decision of request in outcome, or an [UndecidedError] of a

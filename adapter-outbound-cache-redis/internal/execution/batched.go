@@ -91,7 +91,7 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 	default:
 		queued.left.Store(true)
 		failed := abandon(ctx, queued, command)
-		explain(b.client, failed)
+		explain(b.client, isFree, failed)
 		return nil, failed
 	}
 }

@@ -39,7 +39,7 @@ func exchange(ctx context.Context, client *redis.Client, evaluations ...*evaluat
 			failures = append(failures, e.failed)
 		}
 	}
-	explain(client, failures...)
+	explain(client, isFree, failures...)
 }
 
 // send sends programs and evaluations in one piece, so that a server which
@@ -79,14 +79,17 @@ func programsOf(evaluations []*evaluation) []lua.Program {
 	return programs
 }
 
-// explain tells a process that did not get round to it from a server that does not
-// connect: both let the time run out before a call is sent. If a connection is free
-// now, it is the former.
-func explain(client *redis.Client, failures ...*certainty.Failure) {
+// isFree: a connection was there to be taken.
+func isFree(client *redis.Client) bool { return client.PoolStats().IdleConns > 0 }
+
+// explain tells failures to send for a reason of this process, which is so if
+// saturated says it of client, from a server that does not connect: both let the time
+// run out before a call is sent.
+func explain(client *redis.Client, saturated func(*redis.Client) bool, failures ...*certainty.Failure) {
 	failures = slices.DeleteFunc(failures, func(failed *certainty.Failure) bool {
-		return failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded)
+		return failed == nil || failed.Category != failure.Connection || !errors.Is(failed.Err, context.DeadlineExceeded)
 	})
-	if len(failures) == 0 || client.PoolStats().IdleConns == 0 {
+	if len(failures) == 0 || !saturated(client) {
 		return
 	}
 	for _, failed := range failures {

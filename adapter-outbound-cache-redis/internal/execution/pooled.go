@@ -2,14 +2,12 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/weir/adapter-outbound-cache-redis/internal/certainty"
 	"example.com/weir/lua"
-	"example.com/weir/shared-contract/failure"
 )
 
 // Pooled sends each call over a connection of its own, in the goroutine of its
@@ -30,15 +28,11 @@ func (p *Pooled) Run(ctx context.Context, bound time.Time, program lua.Program, 
 	defer p.alarms.off(alarm)
 	e := newEvaluation(ctx, program, operands)
 	exchange(&bounded{ctx, bound, alarm}, p.client, e)
-	return e.value, p.explain(e.failed)
+	explain(p.client, isUsedUp, e.failed)
+	return e.value, e.failed
 }
 
-// explain tells a pool that is used up from a server that does not connect: both
-// let the caller's time run out while it waits for a connection.
-func (p *Pooled) explain(failed *certainty.Failure) *certainty.Failure {
-	if failed != nil && failed.Category == failure.Connection && errors.Is(failed.Err, context.DeadlineExceeded) &&
-		int(p.client.PoolStats().TotalConns) >= p.client.Options().PoolSize {
-		failed.Category = failure.Saturated
-	}
-	return failed
+// isUsedUp: callers wait for each other's connections.
+func isUsedUp(client *redis.Client) bool {
+	return int(client.PoolStats().TotalConns) >= client.Options().PoolSize
 }
