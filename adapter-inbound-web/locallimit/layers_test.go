@@ -279,23 +279,29 @@ func TestLayersConcurrentSafe(t *testing.T) {
 	}{
 		{"the user's level is the tightest", 1000, 9000, users * 1000},
 		{"the tenant's level is the tightest", 2000, 3000, 3000},
-		{"nobody is refused", 10_000, 10_000, callers * each},
+		{"nobody is refused", 20_000, 20_000, users + callers*each},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			layers := newLayers(t, 10)
 			var byUser [users]atomic.Int64
+			request := func(id int) {
+				results, err := layers.Take([]locallimit.Charge{
+					user(fmt.Sprint(id), test.userLimit),
+					tenant("t", test.tenantLimit),
+				})
+				if err == nil && admitted(results) {
+					byUser[id].Add(1)
+				}
+			}
+			for id := range users { // before the table is full: who comes later inherits what others spent
+				request(id)
+			}
 			var group sync.WaitGroup
 			for caller := range callers {
 				group.Go(func() {
-					charges := []locallimit.Charge{
-						user(fmt.Sprint(caller%users), test.userLimit),
-						tenant("t", test.tenantLimit),
-					}
 					for range each {
-						if results, err := layers.Take(charges); err == nil && admitted(results) {
-							byUser[caller%users].Add(1)
-						}
+						request(caller % users)
 						layers.Take([]locallimit.Charge{user(fmt.Sprint("other ", caller), 1)}) // so that the table changes, too
 					}
 				})
