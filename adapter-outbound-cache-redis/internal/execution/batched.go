@@ -18,9 +18,12 @@ import (
 )
 
 const (
-	// lanes is how many batches are on the wire at one time, each over a
+	// alone is how many calls are on the wire until others wait to share it: a
+	// server answers so few sooner than they would have gathered.
+	alone = 16
+	// batches is how many are on the wire at one time while calls wait, each over a
 	// connection of its own: enough that the server always has one to work on.
-	lanes = 2
+	batches = 2
 	// batchBytes bounds a batch.
 	batchBytes = 32 << 10
 	// WriteBufferBytes is what the client's connections must buffer, so that a
@@ -29,24 +32,25 @@ const (
 	WriteBufferBytes = 3 * batchBytes
 )
 
-// Batched lets the calls of one moment share the wire. While a lane is free, a
-// call is sent at once, in the goroutine of its caller. While all are taken,
-// calls wait, and whichever lane is free next takes all of them along in one
-// piece. So a call alone costs what it costs with [Pooled], and the more calls
-// there are, the less each one costs.
+// Batched lets the calls of one moment share the wire. While few are on it, a
+// call is sent at once, in the goroutine of its caller. When there are more, calls
+// wait, and whichever lane is free next takes all of them along in one piece; the
+// more wait, the fewer lanes go on. So a few calls cost what they cost with
+// [Pooled], and the more calls there are, the less each one costs.
 //
 // A caller who waits leaves at its bound or when its ctx ends, wherever its call
 // is; one who has a lane of its own leaves at its bound, as with [Pooled]. Nothing
 // runs while there is nothing to do.
 type Batched struct {
 	client *redis.Client
-	lanes  int
+	alone  int
 	alarms alarms
 	missed func(*certainty.Failure)
 
 	mu      sync.Mutex
-	taken   int        // lanes in use
-	waiting []*awaited // none unless all lanes are taken
+	sent    int        // calls on the wire
+	lanes   int        // who has a connection, or is about to take one
+	waiting []*awaited // none unless there are lanes, which will take them along
 }
 
 var _ Executor = (*Batched)(nil)
@@ -55,7 +59,7 @@ var _ Executor = (*Batched)(nil)
 // call whose caller had left when it ended is told to missed, nil that it was
 // answered.
 func NewBatched(client *redis.Client, missed func(*certainty.Failure)) *Batched {
-	return &Batched{client: client, lanes: min(lanes, client.Options().PoolSize), missed: missed}
+	return &Batched{client: client, alone: min(alone, client.Options().PoolSize), missed: missed}
 }
 
 // awaited is an evaluation whose caller waits for somebody else to send it.
@@ -73,7 +77,7 @@ func (b *Batched) Run(ctx context.Context, bound time.Time, program lua.Program,
 	defer b.alarms.off(alarm)
 	e := newEvaluation(ctx, program, operands)
 	command := e.command // whoever sends e may replace it
-	queued := b.queueUnlessFree(e, bound)
+	queued := b.queueUnlessFew(e, bound)
 	if queued == nil {
 		defer b.leaveLane()
 		exchange(&bounded{ctx, bound, alarm}, b.client, e)
@@ -104,12 +108,13 @@ func (b *Batched) Waiting() int {
 	return len(b.waiting)
 }
 
-// queueUnlessFree takes a free lane and returns nil, or queues e.
-func (b *Batched) queueUnlessFree(e *evaluation, bound time.Time) *awaited {
+// queueUnlessFew takes a lane for a call of its own and returns nil, or queues e.
+func (b *Batched) queueUnlessFew(e *evaluation, bound time.Time) *awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.taken < b.lanes {
-		b.taken++
+	if b.sent < b.alone && b.lanes < b.alone {
+		b.lanes++
+		b.sent++
 		return nil
 	}
 	queued := &awaited{evaluation: e, bound: bound, done: make(chan struct{})}
@@ -133,18 +138,28 @@ func abandon(ctx context.Context, queued *awaited, command certainty.Command) *c
 	return left
 }
 
-// leaveLane hands the lane over to those who wait, or frees it.
+// leaveLane ends a call that had a lane of its own, and hands the lane over to
+// those who wait.
 func (b *Batched) leaveLane() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiting) > 0 {
+	b.sent--
+	if b.goesOn() {
 		go b.serve()
-		return
 	}
-	b.taken--
 }
 
-// serve has a lane, and frees it when nobody waits any more.
+// goesOn gives up a lane unless it is to take those along who wait. If it is not,
+// there are other lanes that will.
+func (b *Batched) goesOn() bool {
+	if len(b.waiting) > 0 && (b.sent < b.alone || b.lanes <= batches) {
+		return true
+	}
+	b.lanes--
+	return false
+}
+
+// serve has a lane, until it is not to go on.
 func (b *Batched) serve() {
 	for {
 		// Those who have just been answered may have more to ask: they go first,
@@ -155,15 +170,25 @@ func (b *Batched) serve() {
 			return
 		}
 		b.carry(batch)
+		b.arrived(len(batch))
 	}
 }
 
+func (b *Batched) arrived(calls int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent -= calls
+}
+
 // board takes as many waiting calls as fit into one batch, in order of arrival,
-// and drops those whose callers have left; nil if there is none, and then the
-// lane is free.
+// and drops those whose callers have left. It returns nil if the lane does not go
+// on.
 func (b *Batched) board() []*awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.goesOn() {
+		return nil
+	}
 	batch := make([]*awaited, 0, len(b.waiting))
 	seen, size := 0, 0
 	for _, queued := range b.waiting {
@@ -177,10 +202,11 @@ func (b *Batched) board() []*awaited {
 		seen++
 	}
 	b.waiting = slices.Delete(b.waiting, 0, seen)
-	if len(batch) == 0 {
-		b.taken--
+	if len(batch) == 0 { // all have left
+		b.lanes--
 		return nil
 	}
+	b.sent += len(batch)
 	return batch
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,13 +24,13 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 10 * time.Second
 
-// Ensure that calls which find all lanes taken travel together, that each gets
-// the reply of its own, and that no more connections are used than there are
-// lanes.
+// Ensure that calls which find all connections taken travel together, that each
+// gets the reply of its own, and that no more connections are used than there are.
 func TestBatched_SharesTheWire(t *testing.T) {
+	const poolSize = 2
 	server := newGate(t)
-	batched := newBatched(t, server, lanes, dial)
-	holders := server.occupy(t, batched, lanes)
+	batched := newBatched(t, server, poolSize, dial)
+	holders := server.occupy(t, batched, poolSize)
 
 	waiting := make([]<-chan result, 500)
 	for i := range waiting {
@@ -43,10 +44,75 @@ func TestBatched_SharesTheWire(t *testing.T) {
 	for _, ended := range holders {
 		wantValue(t, await(t, ended), "hold")
 	}
-	if got := server.Connections(); got != lanes {
-		t.Errorf("%d connections were used, must be %d", got, lanes)
+	if got := server.Connections(); got != poolSize {
+		t.Errorf("%d connections were used, must be %d", got, poolSize)
 	}
 	eventually(t, "all lanes are free again", func() bool { return batched.inUse() == 0 })
+	if batched.sent != 0 {
+		t.Errorf("%d calls are still on the wire", batched.sent)
+	}
+}
+
+// Ensure that no lane waits for a connection of another one.
+func TestBatched_HasAConnectionForEachLane(t *testing.T) {
+	for poolSize := 1; poolSize <= 3; poolSize++ {
+		server := newGate(t)
+		batched := newBatched(t, server, poolSize, dial)
+		var callers sync.WaitGroup
+		for range 20 {
+			callers.Go(func() {
+				for range 40 {
+					wantValue(t, await(t, begin(t.Context(), batched, "1")), "1")
+				}
+			})
+		}
+		callers.Wait()
+		if got := batched.client.PoolStats().WaitCount; got != 0 {
+			t.Errorf("with %d connections, lanes had to wait for one %d times", poolSize, got)
+		}
+	}
+}
+
+// Ensure that a few calls go each by itself, that when more wait they share the
+// lane which is free first, and that as long as there are so many, two lanes do it.
+func TestBatched_FewGoAlone(t *testing.T) {
+	server := newGate(t)
+	batched := newBatched(t, server, 2*alone, dial)
+	server.occupy(t, batched, alone)
+	for range 5 { // makes some of the lanes such as have taken others along
+		begin(t.Context(), batched, "hold")
+		eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
+		server.open <- struct{}{} // lets one go
+		eventually(t, "the lane has taken it along", func() bool { return batched.Waiting() == 0 })
+	}
+	for range alone {
+		begin(t.Context(), batched, "keep")
+	}
+	eventually(t, "the others wait", func() bool { return batched.Waiting() == alone })
+
+	server.open <- struct{}{}
+	eventually(t, "one lane has taken all others along", func() bool { return batched.Waiting() == 0 })
+	if got := batched.inUse(); got != alone {
+		t.Errorf("%d lanes are in use, must be %d", got, alone)
+	}
+	for range alone {
+		begin(t.Context(), batched, "keep")
+	}
+	eventually(t, "those who came later wait", func() bool { return batched.Waiting() == alone })
+	for lanes := alone - 1; lanes >= batches; lanes-- {
+		server.open <- struct{}{}
+		eventually(t, "a lane ends", func() bool { return batched.inUse() == lanes })
+	}
+	if got := batched.Waiting(); got != alone {
+		t.Errorf("%d wait, must be %d until the last but one lane is free", got, alone)
+	}
+	server.open <- struct{}{}
+	eventually(t, "the second lane has taken them along", func() bool { return batched.Waiting() == 0 })
+	begin(t.Context(), batched, "keep")
+	eventually(t, "one more waits", func() bool { return batched.Waiting() == 1 })
+	if got := batched.inUse(); got != batches {
+		t.Errorf("%d lanes are in use, must be %d", got, batches)
+	}
 }
 
 // Ensure that a caller leaves when its time is up, and is told what is known.
@@ -139,15 +205,33 @@ func TestBatched_FailedWriteAfterAWithdrawal(t *testing.T) {
 	}
 }
 
+// impatient is a context whose time is up when the test says so.
+type impatient struct {
+	context.Context
+	up chan struct{}
+}
+
+func (i impatient) Done() <-chan struct{} { return i.up }
+
+func (i impatient) Err() error {
+	select {
+	case <-i.up:
+		return context.DeadlineExceeded
+	default:
+		return i.Context.Err()
+	}
+}
+
 // withdrawOne lets a batch of two wait for a connection until the first one's
 // caller, who asks with operands, has left, and gives what becomes of the second,
 // "stays".
 func withdrawOne(t *testing.T, server *gate, dial certainty.Dial, operands []Operand) result {
 	t.Helper()
 	greeting := make(chan struct{})
-	var slow atomic.Bool
+	var slow, connecting atomic.Bool
 	batched := newBatched(t, server, 1, func(ctx context.Context, network, address string) (net.Conn, error) {
 		if slow.Load() {
+			connecting.Store(true)
 			<-greeting
 		}
 		return dial(ctx, network, address)
@@ -155,8 +239,7 @@ func withdrawOne(t *testing.T, server *gate, dial certainty.Dial, operands []Ope
 	holder := begin(t.Context(), batched, "hold and break")
 	eventually(t, "the lane is taken", func() bool { return server.held.Load() == 1 })
 
-	timed, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
+	timed := impatient{t.Context(), make(chan struct{})}
 	first := run(timed, batched, lua.FixedWindow(), operands...)
 	eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
 	second := begin(t.Context(), batched, "stays")
@@ -164,6 +247,8 @@ func withdrawOne(t *testing.T, server *gate, dial certainty.Dial, operands []Ope
 	slow.Store(true) // from now on, no connection gets ready
 	server.release()
 	wantDoubt(t, await(t, holder))
+	eventually(t, "the batch waits for a connection", connecting.Load)
+	close(timed.up)
 	wantCertain(t, await(t, first), failure.Connection)
 	close(greeting)
 	return await(t, second)
@@ -172,6 +257,20 @@ func withdrawOne(t *testing.T, server *gate, dial certainty.Dial, operands []Ope
 // Ensure that a batch for which no connection gets ready ends with its callers,
 // and not only when the client gives up.
 func TestBatched_EndsWithItsCallers(t *testing.T) {
+	for wait := 200 * time.Millisecond; ; wait *= 4 {
+		first := endWithFirst(t, wait)
+		if first.failed == nil || first.failed.Category != failure.Saturated || wait > patience/2 {
+			wantCertain(t, first, failure.Connection)
+			return
+		}
+		t.Logf("after %v it had not even left the queue", wait)
+	}
+}
+
+// endWithFirst lets a batch for which no connection gets ready wait until the time
+// of its only caller is up, and gives what becomes of that one.
+func endWithFirst(t *testing.T, wait time.Duration) result {
+	t.Helper()
 	server := newGate(t)
 	never := make(chan struct{})
 	defer close(never)
@@ -184,19 +283,20 @@ func TestBatched_EndsWithItsCallers(t *testing.T) {
 	})
 	holder := begin(t.Context(), batched, "hold and break")
 	eventually(t, "the lane is taken", func() bool { return server.held.Load() == 1 })
-	timed, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	timed, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	first := begin(timed, batched, "1")
 	eventually(t, "one waits", func() bool { return batched.Waiting() == 1 })
 	unreachable.Store(true)
 	server.release()
 	await(t, holder)
-	wantCertain(t, await(t, first), failure.Connection)
-	left := time.Now()
+	left := await(t, first)
+	leftAt := time.Now()
 	eventually(t, "the lane is free", func() bool { return batched.inUse() == 0 })
-	if took := time.Since(left); took > patience/2 {
+	if took := time.Since(leftAt); took > patience/2 {
 		t.Errorf("the lane was free %v after the last caller had left", took)
 	}
+	return left
 }
 
 // Ensure that of a batch whose connection breaks, what was answered counts and
@@ -358,7 +458,7 @@ func newBatched(t *testing.T, server *gate, poolSize int, dial certainty.Dial) *
 func (b *Batched) inUse() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.taken
+	return b.lanes
 }
 
 // result is what a call came to.
@@ -430,19 +530,21 @@ func wantDoubt(t *testing.T, r result) {
 }
 
 // gate is a server that answers each call with the call's last argument. It
-// keeps a call whose argument starts with "hold" until it is opened, and breaks
-// the connection after one whose argument ends in "break".
+// keeps a call whose argument starts with "hold" until it is opened, and one that
+// starts with "keep" until that is for good. It breaks the connection after a call
+// whose argument ends in "break".
 type gate struct {
 	*fakeredis.Server
 	held, loads atomic.Int64
 	forgetful   atomic.Bool // knows no program but those that are loaded
 	open        chan struct{}
+	released    chan struct{}
 	arguments   chan string
 	missed      chan *certainty.Failure
 }
 
 func newGate(t *testing.T) *gate {
-	g := &gate{open: make(chan struct{}), arguments: make(chan string, 1000), missed: make(chan *certainty.Failure, 1000)}
+	g := &gate{open: make(chan struct{}), released: make(chan struct{}), arguments: make(chan string, 1000), missed: make(chan *certainty.Failure, 1000)}
 	polite := fakeredis.Polite(g.evaluate)
 	g.Server = fakeredis.Start(t, func(command string, arguments []string) fakeredis.Reply {
 		if command == "SCRIPT" {
@@ -458,10 +560,13 @@ func newGate(t *testing.T) *gate {
 func (g *gate) evaluate(_ string, arguments []string) fakeredis.Reply {
 	last := arguments[len(arguments)-1]
 	g.arguments <- last
-	if strings.HasPrefix(last, "hold") {
+	switch {
+	case strings.HasPrefix(last, "hold"):
 		g.held.Add(1)
 		<-g.open
-	} else if g.forgetful.Load() {
+	case strings.HasPrefix(last, "keep"):
+		<-g.released
+	case g.forgetful.Load():
 		return fakeredis.Reply{Text: "-NOSCRIPT No matching script.\r\n"}
 	}
 	if strings.HasSuffix(last, "break") {
@@ -476,6 +581,7 @@ func (g *gate) release() {
 	case <-g.open:
 	default:
 		close(g.open)
+		close(g.released)
 	}
 }
 
