@@ -13,12 +13,12 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 )
 
-// decode fills a document of defaults with what the layers say. A value that
+// decode fills a document of defaults with what was given. A value that
 // cannot be decoded is a fault and counts as not written; so the rest of its
 // section is still read, and checked.
-func (l layers) decode(faults *collector) document {
-	tree := l.merged.Raw()
-	l.refuseUnknown("", tree, faults)
+func (g given) decode(faults *collector) document {
+	tree := g.merged.Raw()
+	g.refuseUnknown("", tree, faults)
 	result, problems := decodeTree(tree)
 	if len(problems) == 0 {
 		return result

@@ -156,7 +156,7 @@ type overrideEntry struct {
 	Limit   *int64 `koanf:"limit"`
 }
 
-// defaults is the document that the other layers are decoded into.
+// defaults is the document that what was given is decoded into.
 func defaults() document {
 	return document{App: appSection{
 		Web: webSection{

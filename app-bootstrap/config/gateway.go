@@ -41,7 +41,7 @@ func gatewayDefaults() gatewaySection {
 // upstream nothing is checked: what has no effect must not stop a start.
 func (r *resolver) gateway(web webSection) gateway.Config {
 	if web.Upstream == "" {
-		for _, key := range r.layers.givenUnder(gatewayKey) {
+		for _, key := range r.given.under(gatewayKey) {
 			r.warn(key, "has no effect, because %s is not given", upstreamKey)
 		}
 		return gateway.Config{}

@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// Sources says where the layers come from. The zero Sources is the defaults.
+// Sources says what lies on top of the defaults. The zero Sources is the defaults
+// alone.
 type Sources struct {
 	// File is the path of a YAML file; empty for none.
 	File string
@@ -21,13 +22,13 @@ type Sources struct {
 	ReadFile func(path string) ([]byte, error)
 }
 
-// Load reads, merges and checks the layers. The error is the [Faults] of all of
+// Load reads, merges and checks all sources. The error is the [Faults] of all of
 // them together. Warnings name what has no effect.
 func Load(sources Sources) (Config, []Warning, error) {
 	var faults collector
-	layers := readLayers(sources, &faults)
-	r := resolver{collector: &faults, sources: sources, layers: layers}
-	config := r.resolve(layers.decode(&faults).App)
+	given := readGiven(sources, &faults)
+	r := resolver{collector: &faults, sources: sources, given: given}
+	config := r.resolve(given.decode(&faults).App)
 	if err := faults.sorted(); err != nil {
 		return Config{}, nil, err
 	}

@@ -104,7 +104,7 @@ func (r *resolver) rateLimitDisabled(section rateLimitSection) RateLimit {
 	if section.Required {
 		r.addUnlessReported(endpointKey, "must be given, because app.rate-limit.required is true")
 	}
-	for _, key := range r.layers.givenUnder(rateLimitKey) {
+	for _, key := range r.given.under(rateLimitKey) {
 		if key != endpointKey && key != join(rateLimitKey, "required") {
 			r.warn(key, "has no effect, because %s is not given", endpointKey)
 		}
@@ -112,11 +112,11 @@ func (r *resolver) rateLimitDisabled(section rateLimitSection) RateLimit {
 	return RateLimit{Policies: new(ratelimit.Snapshot), MaxInFlight: section.Admission.MaxInFlight}
 }
 
-// givenUnder lists the keys that were written under section, with each policy
+// under lists the keys that were written under section, with each policy
 // and each set of levels as one.
-func (l layers) givenUnder(section string) []string {
-	var given []string
-	for _, key := range l.merged.Keys() {
+func (g given) under(section string) []string {
+	var keys []string
+	for _, key := range g.merged.Keys() {
 		if !strings.HasPrefix(key, section+delimiter) {
 			continue
 		}
@@ -126,8 +126,8 @@ func (l layers) givenUnder(section string) []string {
 				key = join(named, name)
 			}
 		}
-		given = append(given, key)
+		keys = append(keys, key)
 	}
-	slices.Sort(given)
-	return slices.Compact(given)
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }

@@ -13,7 +13,7 @@ import (
 type resolver struct {
 	*collector
 	sources  Sources
-	layers   layers
+	given    given
 	warnings []Warning
 }
 

@@ -35,34 +35,34 @@ func refuseNullValue(key string, value any, faults *collector) {
 }
 
 // refuseUnknown reports the keys that no document has.
-func (l layers) refuseUnknown(parent string, section map[string]any, faults *collector) {
+func (g given) refuseUnknown(parent string, section map[string]any, faults *collector) {
 	for name, value := range section {
 		key := join(parent, name)
 		if !isKnown(key) {
-			l.addUnknown(key, faults)
+			g.addUnknown(key, faults)
 			continue
 		}
-		l.refuseUnknownUnder(key, value, faults)
+		g.refuseUnknownUnder(key, value, faults)
 	}
 }
 
-func (l layers) refuseUnknownUnder(key string, value any, faults *collector) {
+func (g given) refuseUnknownUnder(key string, value any, faults *collector) {
 	switch value := value.(type) {
 	case map[string]any:
-		l.refuseUnknown(key, value, faults)
+		g.refuseUnknown(key, value, faults)
 	case []any:
 		for i, item := range value {
-			l.refuseUnknownUnder(itemKey(key, i), item, faults)
+			g.refuseUnknownUnder(itemKey(key, i), item, faults)
 		}
 	}
 }
 
-func (l layers) addUnknown(key string, faults *collector) {
+func (g given) addUnknown(key string, faults *collector) {
 	problem := "is not a known key"
 	if known, found := nearestKey(key); found {
 		problem += ", did you mean " + known + "?"
 	}
-	if origin := l.originOf(key); origin != "" {
+	if origin := g.originOf(key); origin != "" {
 		problem += " (from " + origin + ")"
 	}
 	faults.add(key, "%s", problem)

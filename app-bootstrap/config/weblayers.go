@@ -42,7 +42,7 @@ func (r *resolver) webLayers(web webSection, sets map[string]edge.Layers, client
 // chosenSet is nil when no set is named, or none that is defined.
 func (r *resolver) chosenSet(section webLayersSection, sets map[string]edge.Layers, limits RateLimit) *Layers {
 	if !limits.Enabled() {
-		for _, key := range r.layers.givenUnder(webLayersKey) {
+		for _, key := range r.given.under(webLayersKey) {
 			r.warn(key, "has no effect, because %s is not given", endpointKey)
 		}
 		return nil

@@ -21,29 +21,29 @@ func environmentPrefixes() []string {
 	return []string{"APP_WEB__", "APP_RATE_LIMIT__", "APP_CACHE__", "APP_BUDGETS__", "APP_TELEMETRY__"}
 }
 
-// layers is what the operator wrote, merged.
-type layers struct {
+// given is what the operator wrote, merged.
+type given struct {
 	merged *koanf.Koanf
 	// origins names, for keys that did not come from the file, where to look.
 	origins map[string]string
 }
 
-func readLayers(sources Sources, faults *collector) layers {
-	l := layers{merged: koanf.New(delimiter), origins: make(map[string]string)}
-	l.add(readFile(sources, faults), "", faults)
+func readGiven(sources Sources, faults *collector) given {
+	g := given{merged: koanf.New(delimiter), origins: make(map[string]string)}
+	g.add(readFile(sources, faults), "", faults)
 
-	environment := readEnvironment(sources.Environ, l.origins)
+	environment := readEnvironment(sources.Environ, g.origins)
 	refuseUnmergeable(environment, faults)
-	l.add(environment, delimiter, faults)
+	g.add(environment, delimiter, faults)
 
-	set := readSet(sources.Set, l.origins, faults)
+	set := readSet(sources.Set, g.origins, faults)
 	refuseUnmergeable(set, faults)
-	l.add(set, delimiter, faults)
-	return l
+	g.add(set, delimiter, faults)
+	return g
 }
 
-func (l layers) add(tree map[string]any, separator string, faults *collector) {
-	if err := l.merged.Load(confmap.Provider(tree, separator), nil); err != nil {
+func (g given) add(tree map[string]any, separator string, faults *collector) {
+	if err := g.merged.Load(confmap.Provider(tree, separator), nil); err != nil {
 		faults.add("app", "cannot be merged")
 	}
 }
@@ -122,12 +122,12 @@ func refuseUnmergeable(values map[string]any, faults *collector) {
 
 // originOf finds where key, or the first of the keys under it, was given; empty
 // for the file.
-func (l layers) originOf(key string) string {
-	if origin := l.origins[key]; origin != "" {
+func (g given) originOf(key string) string {
+	if origin := g.origins[key]; origin != "" {
 		return origin
 	}
 	first := ""
-	for given, origin := range l.origins {
+	for given, origin := range g.origins {
 		if strings.HasPrefix(given, key+delimiter) && (first == "" || origin < first) {
 			first = origin
 		}
