@@ -31,7 +31,7 @@ func TestSystemAdopt(t *testing.T) {
 	if said := inCopy(t, copied, "go", "run", "./app-bootstrap/cmd/gate", "version"); !strings.HasPrefix(said, "gate ") {
 		t.Errorf("gate version says %q", said)
 	}
-	inCopy(t, copied, "env", "GATE_TEST_LANES="+firstLane(t), "go", "test", "-count=1", "-timeout", "4m", "work")
+	inCopy(t, copied, "env", "GATE_TEST_LANES="+firstLane(t), "go", "test", "-count=1", "-timeout", "5m", "work")
 }
 
 // Ensure that a name of another length and a path of another place in the
@@ -107,11 +107,11 @@ func adopt(t *testing.T, module, name string) string {
 	return directory
 }
 
-// inCopy runs a program in a directory of a copy, which must succeed within four
+// inCopy runs a program in a directory of a copy, which must succeed within ten
 // minutes, and gives what it printed.
 func inCopy(t *testing.T, directory, program string, arguments ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Dir = directory

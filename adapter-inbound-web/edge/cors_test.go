@@ -133,10 +133,10 @@ func TestEdgeExposesFieldsBesideTheUpstreams(t *testing.T) {
 	defer upstream.Close()
 	forward, err := gateway.New(gateway.Config{
 		Upstream:              upstream.URL,
-		DialTimeout:           time.Second,
-		TLSTimeout:            time.Second,
+		DialTimeout:           10 * time.Second,
+		TLSTimeout:            10 * time.Second,
 		ResponseHeaderTimeout: 10 * time.Second,
-		IdleTimeout:           time.Second,
+		IdleTimeout:           10 * time.Second,
 		MaxIdleConnections:    1,
 	})
 	if err != nil {

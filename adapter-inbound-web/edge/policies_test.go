@@ -62,6 +62,7 @@ func newConfig(t testing.TB, routes ...edge.Route) (edge.Config, *ratelimittest.
 		Pseudonym:     newKey(t),
 		DefaultPolicy: "standard",
 		Routes:        routes,
+		Deadline:      time.Minute, // other machines stall for longer than the default allows
 	}, port
 }
 

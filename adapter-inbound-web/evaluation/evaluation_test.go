@@ -65,7 +65,10 @@ func newConfig(t testing.TB) (evaluation.Config, *ratelimittest.Recorder) {
 	t.Helper()
 	catalog := newCatalog(t)
 	port := &ratelimittest.Recorder{Next: ratelimittest.NewMemory(catalog, func() time.Time { return noon })}
-	return evaluation.Config{Port: port, Catalog: catalog, Pseudonym: newKey(t), DefaultPolicy: "edge-default"}, port
+	return evaluation.Config{
+		Port: port, Catalog: catalog, Pseudonym: newKey(t), DefaultPolicy: "edge-default",
+		Deadline: time.Minute, // other machines stall for longer than the default allows
+	}, port
 }
 
 // newHandler also holds all responses against the API's document.
@@ -489,6 +492,7 @@ func TestEvaluationAddressing(t *testing.T) {
 			}
 			limit, err := edge.New(edge.Config{
 				Port: config.Port, Catalog: config.Catalog, Pseudonym: config.Pseudonym, DefaultPolicy: config.DefaultPolicy, Subject: extractor,
+				Deadline: config.Deadline,
 			})
 			if err != nil {
 				t.Fatal(err)

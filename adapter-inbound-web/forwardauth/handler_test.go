@@ -82,6 +82,7 @@ func newConfig(t testing.TB) (edge.Config, *ratelimittest.Recorder) {
 		Pseudonym:     newKey(t),
 		DefaultPolicy: "standard",
 		Subject:       newExtractor(t, subject.Config{}),
+		Deadline:      time.Minute, // other machines stall for longer than the default allows
 		Routes: []edge.Route{
 			{Pattern: "POST /login", Policy: "tight"},
 			{Pattern: "GET /health", Exempt: true},

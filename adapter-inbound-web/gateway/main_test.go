@@ -3,12 +3,16 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/binary"
 	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +29,41 @@ import (
 
 // patience bounds every wait for something that must happen.
 const patience = 20 * time.Second
+
+// TestMain lets no test depend on a name server: all names that are asked for are
+// unknown.
+func TestMain(m *testing.M) {
+	net.DefaultResolver = &net.Resolver{
+		PreferGo: true,
+		Dial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			go denyNames(server)
+			return client, nil
+		},
+	}
+	os.Exit(m.Run())
+}
+
+// denyNames answers each DNS query on connection, which is taken for one over TCP,
+// with its own text, made a response with the code NXDOMAIN.
+func denyNames(connection net.Conn) {
+	defer connection.Close()
+	for {
+		size := make([]byte, 2)
+		if _, err := io.ReadFull(connection, size); err != nil {
+			return
+		}
+		message := make([]byte, binary.BigEndian.Uint16(size))
+		if _, err := io.ReadFull(connection, message); err != nil || len(message) < 4 {
+			return
+		}
+		message[2] |= 1 << 7
+		message[3] |= 3
+		if _, err := connection.Write(slices.Concat(size, message)); err != nil {
+			return
+		}
+	}
+}
 
 // lockedBuffer is a log that is read while it is written.
 type lockedBuffer struct {

@@ -68,6 +68,7 @@ func remembered(t testing.TB, policies ...ratelimit.Policy) legacy.Config {
 	t.Helper()
 	config := over(t, nil, policies...)
 	config.Port = ratelimittest.NewMemory(config.Catalog, time.Now)
+	config.Deadline = time.Minute // other machines stall for longer than the default allows
 	return config
 }
 

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -43,7 +42,7 @@ func TestAssembly_IncompleteIsSeen(t *testing.T) {
 // footprint is what a part of the program costs while it runs.
 type footprint struct {
 	constructed []string
-	goroutines  int
+	goroutines  string // names them
 	sockets     int
 }
 
@@ -52,7 +51,7 @@ func footprintOf(t *testing.T, cfg config.Config) footprint {
 	t.Helper()
 	var events constructors
 	var result limits
-	before := footprint{goroutines: runtime.NumGoroutine(), sockets: openSockets(t)}
+	existing, before := goleak.IgnoreCurrent(), openSockets(t)
 	app := fx.New(
 		fx.Supply(cfg, silent),
 		fx.WithLogger(func() fxevent.Logger { return &events }),
@@ -62,10 +61,14 @@ func footprintOf(t *testing.T, cfg config.Config) footprint {
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	running := footprint{
-		constructed: events.names,
-		goroutines:  runtime.NumGoroutine() - before.goroutines,
-		sockets:     openSockets(t) - before.sockets,
+	running := footprint{constructed: events.names}
+	if err := leak(existing); err != nil {
+		running.goroutines = err.Error()
+	}
+	for socket := range openSockets(t) {
+		if !before[socket] {
+			running.sockets++
+		}
 	}
 	if err := app.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -89,22 +92,22 @@ func (c *constructors) LogEvent(event fxevent.Event) {
 	}
 }
 
-// openSockets counts the sockets of this process.
-func openSockets(t *testing.T) int {
+// openSockets are the sockets of this process.
+func openSockets(t *testing.T) map[string]bool {
 	t.Helper()
 	const directory = "/proc/self/fd"
 	entries, err := os.ReadDir(directory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
+	sockets := make(map[string]bool)
 	for _, entry := range entries {
 		// A descriptor that is gone by now was the one of ReadDir.
 		if target, err := os.Readlink(directory + "/" + entry.Name()); err == nil && strings.HasPrefix(target, "socket:") {
-			count++
+			sockets[target] = true
 		}
 	}
-	return count
+	return sockets
 }
 
 // Ensure that without an endpoint nothing of distributed limiting exists: no
@@ -129,7 +132,7 @@ func TestLimiting_DisabledLeavesNoTrace(t *testing.T) {
 		t.Errorf("enabled: %d sockets more than before, want a connection", enabled.sockets)
 	}
 
-	goleak.VerifyNone(t, existing)
+	expectNoLeak(t, existing)
 }
 
 // Ensure that a goroutine that is left behind is seen by the check above.
@@ -141,5 +144,5 @@ func TestLimiting_LeakIsSeen(t *testing.T) {
 		t.Error("a goroutine that was left behind was not found")
 	}
 	close(release)
-	goleak.VerifyNone(t, existing)
+	expectNoLeak(t, existing)
 }

@@ -19,13 +19,16 @@ func localConfig(t *testing.T, set ...string) config.Config {
 	}, set...)...)
 }
 
-// redisConfig keeps its limits in the Redis at addr.
+// redisConfig keeps its limits in the Redis at addr. Other machines are slower than
+// the defaults allow.
 func redisConfig(t *testing.T, addr string) config.Config {
 	t.Helper()
 	const policy = "app.rate-limit.policies.edge."
 	return localConfig(t,
 		"app.rate-limit.redis.endpoint=redis://"+addr,
 		"app.rate-limit.redis.hmac-secret=0123456789abcdef0123456789abcdef",
+		"app.web.evaluation-deadline=20s",
+		"app.rate-limit.redis.command-timeout=5s", "app.rate-limit.redis.dial-timeout=5s", "app.rate-limit.redis.pool-timeout=5s",
 		"app.rate-limit.default-policy=edge",
 		policy+"revision=1", policy+"algorithm=fixed-window", policy+"limit=5", policy+"window=1h",
 		policy+"max-cost=1", policy+"cleanup-grace=1s", policy+"max-clock-regression=250ms",

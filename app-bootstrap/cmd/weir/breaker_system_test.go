@@ -24,8 +24,9 @@ const (
 
 // Ensure that a store which stops answering costs next to nothing: with the
 // default bounds, requests are refused at once as soon as the breaker has
-// noticed. Only on a machine that takes half of that for /livez, which asks no
-// store, they may take twice what that takes; and the best of three rounds counts.
+// noticed, and decided again soon after it answers. Only on a machine that takes half
+// of that for /livez, which asks no store, they may take twice what that takes; and
+// the best of three rounds counts.
 func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 	server := redistest.Start(t, redistest.Lanes(t)[0])
 	args := append(withRedis(t, server.Addr), "--set", "app.web.evaluation-deadline=250ms")
@@ -34,7 +35,7 @@ func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 	}
 	weir := start(t, args...)
 	prompt := false
-	for round := 1; round <= 3 && !prompt; round++ {
+	for round := 1; round <= rounds && !prompt; round++ {
 		server.Pause(t)
 		refusals, calm := arrivals(t, weir)
 		missing := send(t, get(weir.management+"/readyz"))
@@ -44,14 +45,12 @@ func TestSystemPausedRedisIsLeftAlone(t *testing.T) {
 		}
 		resumed := time.Now()
 		eventually(t, "requests are decided again", func() bool { return send(t, get(weir.public+"/")).status != http.StatusServiceUnavailable })
-		if took := time.Since(resumed); took > 2*time.Second {
-			t.Errorf("the recovery took %v", took)
-		}
-		t.Logf("round %d: of %d refusals p99 is %v, of /livez %v", round, len(refusals), p99(refusals), p99(calm))
-		prompt = p99(refusals) < max(wantBefore, 2*p99(calm))
+		took := time.Since(resumed)
+		t.Logf("round %d: of %d refusals p99 is %v, of /livez %v, the recovery took %v", round, len(refusals), p99(refusals), p99(calm), took)
+		prompt = p99(refusals) < max(wantBefore, 2*p99(calm)) && took <= recovery
 	}
 	if !prompt {
-		t.Errorf("in no round p99 of the refusals was below %v", wantBefore)
+		t.Errorf("in no round p99 of the refusals was below %v, and the recovery within %v", wantBefore, recovery)
 	}
 	weir.stop(t)
 }
@@ -87,8 +86,9 @@ func arrivals(t *testing.T, weir *process) (refusals, calm []time.Duration) {
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for sent := 0; time.Since(begun) < pausedFor; <-ticker.C {
-		for ; sent < int(time.Since(begun).Seconds()*perSecond); sent++ {
+	most := perSecond * int(pausedFor.Seconds())
+	for sent := 0; sent < most; <-ticker.C {
+		for ; sent < min(most, int(time.Since(begun).Seconds()*perSecond)); sent++ {
 			all.Go(func() { arrive(weir.public+"/", http.StatusServiceUnavailable, &refusals) })
 			if sent%10 == 0 {
 				all.Go(func() { arrive(weir.management+"/livez", http.StatusOK, &calm) })
@@ -96,8 +96,8 @@ func arrivals(t *testing.T, weir *process) (refusals, calm []time.Duration) {
 		}
 	}
 	all.Wait()
-	if least := perSecond * int((pausedFor - settled).Seconds()) * 9 / 10; len(refusals) < least {
-		t.Fatalf("%d requests arrived, must be %d at least", len(refusals), least)
+	if len(refusals) == 0 || len(calm) == 0 {
+		t.Fatalf("of %d requests nothing is known", most)
 	}
 	return refusals, calm
 }

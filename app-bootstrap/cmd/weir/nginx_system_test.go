@@ -76,11 +76,23 @@ type nginx struct {
 // startNginx starts nginx in a directory of its own, and ends it with the test.
 func startNginx(t *testing.T, weir, application string) *nginx {
 	t.Helper()
+	for range 5 {
+		if server := tryNginx(t, weir, application); server != nil {
+			return server
+		}
+	}
+	t.Fatal("nginx finds each port taken")
+	return nil
+}
+
+// tryNginx is startNginx for a port that somebody else may take in the meantime: nginx
+// cannot be asked which one it got, so one is chosen for it. Then it returns nil.
+func tryNginx(t *testing.T, weir, application string) *nginx {
+	t.Helper()
 	example, err := os.ReadFile(exampleOfNginx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// nginx cannot be asked which port it got, so one is chosen for it.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -122,11 +134,19 @@ func startNginx(t *testing.T, weir, application string) *nginx {
 		_ = command.Process.Signal(syscall.SIGTERM) // the master ends its worker
 		<-exited
 	})
+	taken := false
 	eventually(t, "nginx answers", func() bool {
 		select {
 		case <-exited:
-			t.Fatalf("nginx ended early:\n%s", server.stderr)
+			if taken = strings.Contains(server.stderr.String(), "Address already in use"); !taken {
+				t.Fatalf("nginx ended early:\n%s", server.stderr)
+			}
+			return true
 		default:
+		}
+		// It is written once the port is nginx's own.
+		if _, err := os.Stat(filepath.Join(prefix, "nginx.pid")); err != nil {
+			return false
 		}
 		connection, err := net.Dial("tcp", clients)
 		if err == nil {
@@ -134,6 +154,9 @@ func startNginx(t *testing.T, weir, application string) *nginx {
 		}
 		return err == nil
 	})
+	if taken {
+		return nil
+	}
 	return server
 }
 

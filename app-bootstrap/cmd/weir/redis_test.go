@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,10 +42,18 @@ app:
 // the admissions. Every answer must be an admission or a denial.
 func allowed(t *testing.T, requests []*http.Request, isAllowed func(response) (bool, error)) int {
 	t.Helper()
+	count, err := tally(requests, isAllowed)
+	if err != nil {
+		t.Error(err)
+	}
+	return count
+}
+
+// tally is allowed for answers that may be wrong. The error says how they are.
+func tally(requests []*http.Request, isAllowed func(response) (bool, error)) (count int, wrong error) {
 	var (
-		all   sync.WaitGroup
-		mu    sync.Mutex
-		count int
+		all sync.WaitGroup
+		mu  sync.Mutex
 	)
 	for _, request := range requests {
 		all.Go(func() {
@@ -53,18 +62,16 @@ func allowed(t *testing.T, requests []*http.Request, isAllowed func(response) (b
 			if err == nil {
 				ok, err = isAllowed(got)
 			}
-			if err != nil {
-				t.Error(err)
-			}
 			mu.Lock()
 			defer mu.Unlock()
 			if ok {
 				count++
 			}
+			wrong = errors.Join(wrong, err)
 		})
 	}
 	all.Wait()
-	return count
+	return count, wrong
 }
 
 func byStatus(got response) (bool, error) {
@@ -236,23 +243,28 @@ func TestWeir_HeaderIsNoAddress(t *testing.T) {
 // and that the process then ends cleanly.
 func TestWeir_DrainsOnSignal(t *testing.T) {
 	server := redistest.Start(t, redistest.Lanes(t)[0])
-	// The delay gives the request its time to arrive.
 	weir := start(t, append(withRedis(t, server.Addr),
 		"--set", "app.web.evaluation-deadline=50s",
 		"--set", "app.rate-limit.redis.command-timeout=40s",
-		"--set", "app.web.shutdown.delay=2s",
+		"--set", "app.rate-limit.admission.max-in-flight=1",
 		"--set", "app.web.shutdown.drain=40s")...)
 	send(t, get(weir.public+"/")) // so that a connection is open
 
 	server.Pause(t)
-	answer := make(chan response, 1)
-	go func() {
-		got, err := try(get(weir.public + "/"))
-		if err != nil {
-			t.Error(err)
-		}
-		answer <- got
-	}()
+	answer := make(chan response, 2)
+	for range cap(answer) {
+		go func() {
+			got, err := try(get(weir.public + "/"))
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- got
+		}()
+	}
+	// There is room for one: that the other is refused tells that it is under way.
+	if got := <-answer; !strings.Contains(got.body, `"category":"saturated"`) {
+		t.Fatalf("answered %d %s while the store is paused", got.status, got.body)
+	}
 	weir.signal(t, syscall.SIGTERM)
 	eventually(t, "the listener is closed", func() bool {
 		probe, err := net.Dial("tcp", strings.TrimPrefix(weir.public, "http://"))
