@@ -91,6 +91,9 @@ func reason(err error) error {
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
 		return errors.New(unknown.Err)
 	}
+	if unusable, ok := errors.AsType[*net.AddrError](err); ok {
+		return errors.New(unusable.Err)
+	}
 	if operation, ok := errors.AsType[*net.OpError](err); ok {
 		return operation.Err
 	}
