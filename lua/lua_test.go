@@ -132,14 +132,14 @@ func matchCommands(t *testing.T, program lua.Program, described description) {
 // texts are in the program if it is as described.
 func (d description) texts() []string {
 	if d.Levels.Most > 0 {
-		return []string{fmt.Sprintf("levels >= %d and levels <= %d and levels == #ARGV", d.Levels.Least, d.Levels.Most)}
+		return []string{fmt.Sprintf("levels >= %d and levels <= %d and levels == #lines", d.Levels.Least, d.Levels.Most)}
 	}
 	texts := []string{
 		"--   " + snakeCase(d.Argument.Form) + "\n",
 		"local id, " + d.Argument.names() + " =\n  line:match(",
 	}
 	if d.State.Field != "" {
-		return append(texts, "--   "+snakeCase(d.State.Form)+"\n", "known, "+d.State.names()+" = state:match(")
+		return append(texts, "--   "+snakeCase(d.State.Form)+"\n", "  "+d.State.names()+" = state:match(")
 	}
 	return append(texts, "--   "+d.State.Header.Form+"  whose", "--   "+d.State.Form+"  ", "local "+d.State.names()+" = (found[1] or ''):match(")
 }

@@ -37,7 +37,7 @@ end
 
 -- State
 local state = redis.pcall('HGET', key, 's')
-local known, spent, last = nil, 0, 0
+local spent, last = 0, 0
 -- A state that is there is what `else` goes on with.
 if not state then
   if redis.call('EXISTS', key) == 1 then
@@ -49,8 +49,8 @@ elseif state.err then
   end
   return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  known, spent, last = state:match('^(%S+) (%d+) (%d+)$')
-  if known ~= id then
+  spent, last = state:match('^ (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   spent, last = spent + 0, last + 0
@@ -70,7 +70,7 @@ end
 
 -- Decision
 local finish = effective - effective % window + window
-local running = known and last >= finish - window
+local running = state and last >= finish - window
 if not running then
   spent = 0
 end
@@ -81,7 +81,7 @@ end
 
 -- Charge
 spent = spent + cost
-local state = ('%s %d %d'):format(id, spent, effective)
+local state = id .. (' %d %d'):format(spent, effective)
 local expiry = not running and finish + grace - now
 local left, reset = limit - spent, finish
 

@@ -45,7 +45,7 @@ end
 
 -- State
 local state = redis.pcall('HGET', key, 's')
-local known, previous, current, last = nil, 0, 0, 0
+local previous, current, last = 0, 0, 0
 -- A state that is there is what `else` goes on with.
 if not state then
   if redis.call('EXISTS', key) == 1 then
@@ -57,8 +57,8 @@ elseif state.err then
   end
   return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  known, previous, current, last = state:match('^(%S+) (%d+) (%d+) (%d+)$')
-  if known ~= id then
+  previous, current, last = state:match('^ (%d+) (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   previous, current, last = previous + 0, current + 0, last + 0
@@ -78,7 +78,7 @@ end
 
 -- Decision
 local finish = effective - effective % window + window
-local running = known and last >= finish - window
+local running = state and last >= finish - window
 if not running then
   previous = last >= finish - 2 * window and current or 0
   current = 0
@@ -101,7 +101,7 @@ end
 
 -- Charge
 current = current + cost
-local state = ('%s %d %d %d'):format(id, previous, current, effective)
+local state = id .. (' %d %d %d'):format(previous, current, effective)
 local expiry = not running and finish + window + grace - now
 local left, reset = limit - estimate - cost, finish + window
 

@@ -62,9 +62,8 @@ elseif state.err then
   end
   return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
 else
-  local known
-  known, debt, last, armed = state:match('^(%S+) (%d+) (%d+) (%d+)$')
-  if known ~= id then
+  debt, last, armed = state:match('^ (%d+) (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   debt, last, armed = debt + 0, last + 0, armed + 0
@@ -104,7 +103,7 @@ local stale = armed < reset + grace or armed > reset + 2 * grace
 if stale then
   armed = reset + 2 * grace
 end
-local state = ('%s %d %d %d'):format(id, debt, effective, armed)
+local state = id .. (' %d %d %d'):format(debt, effective, armed)
 local expiry = stale and armed - now
 
 -- Writes: nothing below may raise

@@ -10,22 +10,23 @@
 -- nothing was, and a level that is ALLOWED tells what is left without this call.
 -- Bounds and reply: manifest.json.
 
+-- Of a rounded n / d they are exact: while n is an integer up to EXACT, and d one,
+-- rounding never takes a quotient onto or across an integer.
+local floor, ceil = math.floor, math.ceil
+
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time[1] * 1000 + floor(time[2] / 1000)
 
 -- level reads and decides one level. It returns the reply of one that refuses or
 -- cannot be decided. For one that admits it returns nil and then: the clock that
 -- decided, the limit, what is left and the reset with this call and without, what
 -- is to be written, when it expires or false, and for a log what has left it.
 -- It has all that it needs as a local of its own, which is cheaper than another's.
-local function level(now, key, line)
+local function level(now, key, line, floor, ceil)
   local EXACT = 9007199254740991 -- 2^53 - 1: every integer up to here is exact
   local SCALE = 1000000
   local COUNT = 9007199254 -- EXACT / SCALE: counts and windows up to here can be scaled
   local EMPTY = 1000000000000000 -- the total of an empty log: all have as many digits, to sort by
-  -- Of a rounded n / d they are exact: while n is an integer up to EXACT, and d one,
-  -- rounding never takes a quotient onto or across an integer.
-  local floor, ceil = math.floor, math.ceil
 
   local algorithm = line:sub(1, 3)
   if algorithm == 'fw1' then
@@ -53,23 +54,27 @@ local function level(now, key, line)
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
-local levels = #KEYS
-local valid = levels >= 1 and levels <= 8 and levels == #ARGV
+local keys, lines = KEYS, ARGV
+local levels = #keys
+local valid = levels >= 1 and levels <= 8 and levels == #lines
 for i = 2, levels do
   for j = 1, i - 1 do
-    valid = valid and KEYS[i] ~= KEYS[j]
+    if keys[i] == keys[j] then
+      valid = false
+    end
   end
 end
 if not valid then
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
--- Room for two levels at once is cheaper than to grow. A reply ends at its first nil.
+-- Room for two levels at once is cheaper than to grow, and to assign one value at a
+-- time than several. A reply ends at its first nil.
 local replies = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local pending = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local refused = false
 for i = 1, levels do
-  local refusal, effective, limit, left, reset, left_before, reset_before, state, expiry, opened = level(now, KEYS[i], ARGV[i])
+  local refusal, effective, limit, left, reset, left_before, reset_before, state, expiry, opened = level(now, keys[i], lines[i], floor, ceil)
   local r, p = 7 * i, 5 * i
   if refusal then
     if refusal.err then
@@ -80,10 +85,18 @@ for i = 1, levels do
       replies[r - 7 + field] = refusal[field]
     end
   else
-    replies[r - 6], replies[r - 5], replies[r - 4], replies[r - 3] = 'ALLOWED', now, effective, limit
-    replies[r - 2], replies[r - 1], replies[r] = left, 0, reset
-    pending[p - 4], pending[p - 3] = left_before, reset_before
-    pending[p - 2], pending[p - 1], pending[p] = state, expiry, opened or false
+    replies[r - 6] = 'ALLOWED'
+    replies[r - 5] = now
+    replies[r - 4] = effective
+    replies[r - 3] = limit
+    replies[r - 2] = left
+    replies[r - 1] = 0
+    replies[r] = reset
+    pending[p - 4] = left_before
+    pending[p - 3] = reset_before
+    pending[p - 2] = state
+    pending[p - 1] = expiry
+    pending[p] = opened
   end
 end
 
@@ -98,10 +111,10 @@ end
 
 -- Writes: nothing below may raise
 for i = 1, levels do
-  local key = KEYS[i]
-  local state, expiry, opened = pending[5 * i - 2], pending[5 * i - 1], pending[5 * i]
+  local key, p = keys[i], 5 * i
+  local state, expiry, opened = pending[p - 2], pending[p - 1], pending[p]
   if opened then
-    local id, effective = ARGV[i]:match('^%S+'), replies[7 * i - 4]
+    local id, effective = lines[i]:match('^%S+'), replies[7 * i - 4]
     -- include log-write
   else
     -- include hash-write

@@ -1,4 +1,4 @@
 spent = spent + cost
-local state = ('%s %d %d'):format(id, spent, effective)
+local state = id .. (' %d %d'):format(spent, effective)
 local expiry = not running and finish + grace - now
 local left, reset = limit - spent, finish

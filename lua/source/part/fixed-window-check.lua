@@ -17,11 +17,11 @@ end
 
 -- State
 local state = redis.pcall('HGET', key, 's')
-local known, spent, last = nil, 0, 0
+local spent, last = 0, 0
 -- include state
 else
-  known, spent, last = state:match('^(%S+) (%d+) (%d+)$')
-  if known ~= id then
+  spent, last = state:match('^ (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   spent, last = spent + 0, last + 0

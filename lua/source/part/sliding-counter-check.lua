@@ -17,11 +17,11 @@ end
 
 -- State
 local state = redis.pcall('HGET', key, 's')
-local known, previous, current, last = nil, 0, 0, 0
+local previous, current, last = 0, 0, 0
 -- include state
 else
-  known, previous, current, last = state:match('^(%S+) (%d+) (%d+) (%d+)$')
-  if known ~= id then
+  previous, current, last = state:match('^ (%d+) (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   previous, current, last = previous + 0, current + 0, last + 0

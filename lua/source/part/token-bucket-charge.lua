@@ -5,5 +5,5 @@ local stale = armed < reset + grace or armed > reset + 2 * grace
 if stale then
   armed = reset + 2 * grace
 end
-local state = ('%s %d %d %d'):format(id, debt, effective, armed)
+local state = id .. (' %d %d %d'):format(debt, effective, armed)
 local expiry = stale and armed - now

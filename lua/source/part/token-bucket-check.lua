@@ -23,9 +23,8 @@ local state = redis.pcall('HGET', key, 's')
 local debt, last, armed = 0, 0, 0
 -- include state
 else
-  local known
-  known, debt, last, armed = state:match('^(%S+) (%d+) (%d+) (%d+)$')
-  if known ~= id then
+  debt, last, armed = state:match('^ (%d+) (%d+) (%d+)$', #id + 1)
+  if not last or state:sub(1, #id) ~= id then
     return {'STATE_INCOMPATIBLE', now, now, 0, 0, 0, 0}
   end
   debt, last, armed = debt + 0, last + 0, armed + 0

@@ -1,2 +1,2 @@
 local finish = effective - effective % window + window
-local running = known and last >= finish - window
+local running = state and last >= finish - window
