@@ -97,7 +97,7 @@ func TestDocumentedAccess(t *testing.T) {
 func onePerAlgorithm() []ratelimit.PolicySpec {
 	var specs []ratelimit.PolicySpec
 	for _, parameters := range []ratelimit.Parameters{
-		ratelimit.FixedWindow{Limit: 2, Window: 24 * time.Hour},
+		ratelimit.FixedWindow{Limit: 2, Window: endlessWindow},
 		ratelimit.SlidingCounter{Limit: 2, Window: 24 * time.Hour},
 		ratelimit.SlidingLog{Limit: 2, Window: 24 * time.Hour},
 		ratelimit.TokenBucket{Capacity: 2, RefillTokens: 1, RefillInterval: 24 * time.Hour},

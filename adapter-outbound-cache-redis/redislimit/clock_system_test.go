@@ -13,7 +13,7 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// morning is ten minutes into a window of every policy of algorithms.
+// morning is ten minutes into a window of every policy of hourly.
 var morning = time.Date(2030, time.March, 4, 9, 10, 0, 0, time.UTC)
 
 // clockBound is how far the clock may run back.
@@ -32,7 +32,7 @@ type timed struct {
 func eachAlgorithmOnAClock(t *testing.T, f func(t *testing.T, at timed)) {
 	server, clock := redistest.StartWithClock(t, morning)
 	client := server.Client(t)
-	for name, parameters := range algorithms() {
+	for name, parameters := range hourly() {
 		t.Run(name, func(t *testing.T) {
 			clock.Set(t, morning)
 			client.FlushAll(t.Context())

@@ -233,23 +233,16 @@ func TestSystemFaults(t *testing.T) {
 					for _, fault := range faults() {
 						t.Run(fault.name, func(t *testing.T) {
 							run := faultRun{scene: durable, fault: fault, dispatch: dispatch, hold: hold}
-							reportAll(t, run.run(t))
+							run.report(t)
 						})
 					}
 					t.Run(amnesia().name, func(t *testing.T) {
 						run := faultRun{scene: volatile, fault: amnesia(), dispatch: dispatch, hold: hold}
-						reportAll(t, run.run(t))
+						run.report(t)
 					})
 				})
 			}
 		})
-	}
-}
-
-func reportAll(t *testing.T, violations []string) {
-	t.Helper()
-	for _, violation := range violations {
-		t.Error(violation)
 	}
 }
 

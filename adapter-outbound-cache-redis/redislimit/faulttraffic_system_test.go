@@ -57,7 +57,8 @@ func startTraffic(t *testing.T, ports ports) *traffic {
 		layered: history.NewLayeredRecorder(ports.LayeredPort, policies),
 		ended:   end,
 	}
-	w.subjects.add = func(number int) *subject { return w.newSubject(t.Name(), number) }
+	of := fmt.Sprint(t.Name(), time.Now().UnixNano()) // nobody has asked for these
+	w.subjects.add = func(number int) *subject { return w.newSubject(of, number) }
 	for range callersInFaults {
 		w.callers.Go(func() {
 			for working.Err() == nil {

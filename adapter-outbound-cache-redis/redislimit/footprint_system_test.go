@@ -29,7 +29,14 @@ func takeFootprint(t *testing.T) footprint {
 // outgrown lists what is there now and was not then, once that has had time to
 // go away.
 func (f footprint) outgrown() []string {
-	var grown []string
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if grown := f.outgrownNow(); len(grown) == 0 || time.Now().After(deadline) {
+			return grown
+		}
+	}
+}
+
+func (f footprint) outgrownNow() (grown []string) {
 	if err := goleak.Find(
 		f.goroutines,
 		// Docker's client keeps idle connections, and a proxy that was mended listens.
@@ -39,18 +46,14 @@ func (f footprint) outgrown() []string {
 	); err != nil {
 		grown = append(grown, err.Error())
 	}
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		sockets, err := tcpSockets()
-		if err != nil {
-			return append(grown, err.Error())
-		}
-		if sockets <= f.sockets {
-			return grown
-		}
-		if time.Now().After(deadline) {
-			return append(grown, fmt.Sprintf("%d sockets, were %d", sockets, f.sockets))
-		}
+	sockets, err := tcpSockets()
+	if err != nil {
+		return append(grown, err.Error())
 	}
+	if sockets > f.sockets {
+		grown = append(grown, fmt.Sprintf("%d sockets, were %d", sockets, f.sockets))
+	}
+	return grown
 }
 
 // tcpSockets counts those of this process. Docker's are of another kind.

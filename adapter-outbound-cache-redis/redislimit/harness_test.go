@@ -24,11 +24,19 @@ func TestMain(m *testing.M) {
 }
 
 // Timeouts of the limiters under test. They are generous, since the machines
-// that run tests are busy; tests of the timeouts set their own.
+// that run tests are busy, and now and then stand still for seconds; tests of the
+// timeouts set their own.
 const (
-	commandTimeout = 2 * time.Second
-	poolTimeout    = 2 * time.Second
+	commandTimeout = 10 * time.Second
+	poolTimeout    = 10 * time.Second
+	dialTimeout    = 10 * time.Second
+	// callerTimeout is more than a limiter may take.
+	callerTimeout = 30 * time.Second
 )
+
+// endlessWindow is one that does not end while a test runs: windows are aligned to
+// the epoch, and one of ten years next ends in 2030.
+const endlessWindow = 3660 * 24 * time.Hour
 
 // policySpec is a valid policy around parameters.
 func policySpec(id string, parameters ratelimit.Parameters) ratelimit.PolicySpec {
@@ -78,7 +86,7 @@ func config(t testing.TB, address string, specs ...ratelimit.PolicySpec) redisli
 	return redislimit.Config{
 		Endpoint:       "redis://" + address,
 		CommandTimeout: commandTimeout,
-		DialTimeout:    time.Second,
+		DialTimeout:    dialTimeout,
 		PoolTimeout:    poolTimeout,
 		PoolSize:       32,
 		Dispatch:       redislimit.Batched,
@@ -130,7 +138,7 @@ func request(t testing.TB, policyID, subject string, cost int64) ratelimit.Reque
 
 func evaluate(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) ratelimit.Outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), callerTimeout)
 	defer cancel()
 	return port.Evaluate(ctx, r)
 }
@@ -170,7 +178,7 @@ func layeredRequest(t testing.TB, root string, levels ...ratelimit.Level) rateli
 
 func evaluateLayers(t testing.TB, port ratelimit.LayeredPort, r ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), callerTimeout)
 	defer cancel()
 	return port.EvaluateLayers(ctx, r)
 }

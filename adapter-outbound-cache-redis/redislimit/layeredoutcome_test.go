@@ -62,7 +62,7 @@ func TestGravestLevelIsTheOutcome(t *testing.T) {
 			server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
 				return fakeredis.Reply{Text: array(3*7, replies)}
 			}))
-			limiter := newLimiter(t, config(t, server.Addr, policySpec("user", hour), policySpec("team", hour), policySpec("org", hour)))
+			limiter := newLimiter(t, config(t, server.Addr, policySpec("user", endlessFive), policySpec("team", endlessFive), policySpec("org", endlessFive)))
 			one := layeredRequest(t, "org", level(t, "user", "ada"), level(t, "team", "blue"), level(t, "org", "org"))
 			if got := evaluateLayers(t, limiter, one); got != test.want {
 				t.Errorf("outcome is %+v, must be %+v", got, test.want)
@@ -97,7 +97,7 @@ func TestFailuresOfLevelsNameThePolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply { return test.reply }))
-			limiter := newLimiter(t, config(t, server.Addr, policySpec("user", hour), policySpec("org", hour)))
+			limiter := newLimiter(t, config(t, server.Addr, policySpec("user", endlessFive), policySpec("org", endlessFive)))
 			one := layeredRequest(t, "org", level(t, "user", "ada"), level(t, "org", "org"))
 			if got := evaluateLayers(t, limiter, one); got != test.want {
 				t.Errorf("outcome is %+v, must be %+v", got, test.want)
@@ -112,9 +112,9 @@ func TestRefusesLevelsBeforeDispatch(t *testing.T) {
 	server := fakeredis.Start(t, fakeredis.Polite(func(_ string, arguments []string) fakeredis.Reply {
 		return fakeredis.Reply{Text: allowedAll(arguments)}
 	}))
-	spec := policySpec("org", hour)
+	spec := policySpec("org", endlessFive)
 	spec.MaxCost = 3
-	limiter := newLimiter(t, config(t, server.Addr, policySpec("user", hour), spec))
+	limiter := newLimiter(t, config(t, server.Addr, policySpec("user", endlessFive), spec))
 	org := func(edit func(*ratelimit.Level)) ratelimit.LayeredRequest {
 		one := level(t, "org", "org")
 		edit(&one)

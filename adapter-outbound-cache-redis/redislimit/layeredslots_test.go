@@ -21,7 +21,7 @@ func TestLevelsShareASlot(t *testing.T) {
 		return fakeredis.Reply{Text: allowedAll(arguments)}
 	}))
 	limiter := newLimiter(t, config(t, server.Addr,
-		policySpec("agent", hour), policySpec("team", hour), policySpec("org", hour), policySpec("global", hour)))
+		policySpec("agent", endlessFive), policySpec("team", endlessFive), policySpec("org", endlessFive), policySpec("global", endlessFive)))
 
 	everybody := pseudonym.Digest{1}
 	roots, shareds := make(map[uint16]bool), make(map[uint16]bool)

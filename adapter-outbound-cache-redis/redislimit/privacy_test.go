@@ -19,7 +19,7 @@ func TestNothingGivesASubjectAway(t *testing.T) {
 	server := redistest.Primary(t)
 	client := server.Client(t)
 	var log memo
-	c := config(t, server.Addr, policySpec("edge-default", hour), policySpec("log", ratelimit.SlidingLog{Limit: 5, Window: time.Hour}))
+	c := config(t, server.Addr, policySpec("edge-default", endlessFive), policySpec("log", ratelimit.SlidingLog{Limit: 5, Window: time.Hour}))
 	c.Logger = log.logger()
 	redislimit.RouteClientLog(c.Logger)
 	defer redislimit.RouteClientLog(slog.New(slog.DiscardHandler))
@@ -92,10 +92,10 @@ func layersOf(t *testing.T, subject string) ratelimit.LayeredRequest {
 func TestKeysKeepStatesApart(t *testing.T) {
 	server := redistest.Primary(t)
 	client := server.Client(t)
-	second := policySpec("a", hour)
+	second := policySpec("a", endlessFive)
 	second.Revision = 2
 	for _, c := range []redislimit.Config{
-		config(t, server.Addr, policySpec("a", hour), policySpec("b", hour)),
+		config(t, server.Addr, policySpec("a", endlessFive), policySpec("b", endlessFive)),
 		config(t, server.Addr, second),
 	} {
 		limiter := newLimiter(t, c)
@@ -118,7 +118,7 @@ func TestKeysKeepStatesApart(t *testing.T) {
 // quota again, and a rolling deployment would admit it twice.
 func TestKnownKey(t *testing.T) {
 	server := redistest.Primary(t)
-	limiter := newLimiter(t, config(t, server.Addr, policySpec("edge-default", hour)))
+	limiter := newLimiter(t, config(t, server.Addr, policySpec("edge-default", endlessFive)))
 	decide(t, limiter, request(t, "edge-default", "ip:192.0.2.1", 1))
 	const want = "weir:1:rate:edge-default:state:{7GVm40AL}:2H7EGJuvtsfHGJ2vecJrcg"
 	if key := onlyKey(t, server.Client(t)); key != want {

@@ -20,7 +20,7 @@ const fingerprintKey = "weir:1:probe:secret:state"
 func TestEvictionIsReported(t *testing.T) {
 	onDedicated(t, func(t *testing.T, server *redistest.Server) {
 		admin := server.Client(t)
-		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", endlessFive)))
 		wantUnready(t, limiter, "")
 		for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
 			if err := admin.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
@@ -41,7 +41,7 @@ func TestAnotherSecretIsReported(t *testing.T) {
 		admin := server.Client(t)
 		const finding = "hmac-secret is another one than that of other processes at this redis"
 		with := func(secret string) *redislimit.Limiter {
-			c := config(t, server.Addr, policySpec("p", hour))
+			c := config(t, server.Addr, policySpec("p", endlessFive))
 			var err error
 			if c.Secret, err = pseudonym.NewSecret([]byte(secret)); err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAnotherSecretIsReported(t *testing.T) {
 			t.Errorf("a process with another secret makes it live for %v", ttl)
 		}
 		wantUnready(t, second, "")
-		if ttl := admin.PTTL(t.Context(), fingerprintKey).Val(); ttl < 4*time.Minute {
+		if ttl := admin.PTTL(t.Context(), fingerprintKey).Val(); ttl < 3*time.Minute {
 			t.Errorf("the fingerprint lives for %v after it was refreshed", ttl)
 		}
 
@@ -85,7 +85,7 @@ func TestAnotherSecretIsReported(t *testing.T) {
 // itself.
 func TestKnownFingerprint(t *testing.T) {
 	server := redistest.Primary(t)
-	wantUnready(t, newLimiter(t, config(t, server.Addr, policySpec("p", hour))), "")
+	wantUnready(t, newLimiter(t, config(t, server.Addr, policySpec("p", endlessFive))), "")
 	const want = "fw1:69446537097869:60000"
 	if state := server.Client(t).HGet(t.Context(), fingerprintKey, "s").Val(); !strings.HasPrefix(state, want+" ") {
 		t.Errorf("the fingerprint's state is %s, must begin with %s", state, want)
@@ -139,7 +139,7 @@ func TestInspection(t *testing.T) {
 				return polite(command, arguments)
 			})
 			var log memo
-			c := config(t, server.Addr, policySpec("p", hour))
+			c := config(t, server.Addr, policySpec("p", endlessFive))
 			c.Logger = log.logger()
 			limiter := newLimiter(t, c)
 			for range 2 {
@@ -160,7 +160,7 @@ func TestSelfTestWrites(t *testing.T) {
 		if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", endlessFive)))
 		wantUnready(t, limiter, "")
 		stats, err := admin.Info(t.Context(), "commandstats").Result()
 		if err != nil {

@@ -16,14 +16,15 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-var hour = ratelimit.FixedWindow{Limit: 5, Window: time.Hour}
+// endlessFive admits five, and no more while a test runs.
+var endlessFive = ratelimit.FixedWindow{Limit: 5, Window: endlessWindow}
 
 // Ensure that a call which breaks the port's promises is refused before anything
 // is sent, and consumes nothing.
 func TestRefusesBeforeDispatch(t *testing.T) {
 	server := redistest.Primary(t)
 	client := server.Client(t)
-	spec := policySpec("p", hour)
+	spec := policySpec("p", endlessFive)
 	spec.MaxCost = 3
 	limiter := newLimiter(t, config(t, server.Addr, spec))
 
@@ -80,7 +81,7 @@ func TestClose(t *testing.T) {
 		<-answer
 		return fakeredis.Reply{Text: allowed}
 	}))
-	c := config(t, server.Addr, policySpec("p", hour))
+	c := config(t, server.Addr, policySpec("p", endlessFive))
 	c.MaxInFlight = 1 // so that no second one is dispatched
 	limiter := newLimiter(t, c)
 	var inFlight, closing sync.WaitGroup
@@ -89,7 +90,7 @@ func TestClose(t *testing.T) {
 	<-arrived
 	closed := make(chan error, 1)
 	closing.Go(func() { closed <- limiter.Close(t.Context()) })
-	for deadline := time.Now().Add(5 * time.Second); label(evaluate(t, limiter, request(t, "p", "b", 1))) != "unavailable shutting-down"; {
+	for deadline := time.Now().Add(callerTimeout); label(evaluate(t, limiter, request(t, "p", "b", 1))) != "unavailable shutting-down"; {
 		if time.Now().After(deadline) {
 			t.Fatal("a closing limiter does not refuse")
 		}
@@ -161,7 +162,7 @@ func TestCheckEndpoint(t *testing.T) {
 func TestNewIsPassive(t *testing.T) {
 	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply { return fakeredis.Reply{Text: allowed} }))
 	before := runtime.NumGoroutine()
-	limiter := newLimiter(t, config(t, server.Addr, policySpec("p", hour)))
+	limiter := newLimiter(t, config(t, server.Addr, policySpec("p", endlessFive)))
 	if connections, goroutines := server.Connections(), runtime.NumGoroutine()-before; connections != 0 || goroutines > 0 {
 		t.Errorf("a new limiter has %d connections and %d goroutines", connections, goroutines)
 	}

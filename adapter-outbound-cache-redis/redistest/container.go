@@ -29,6 +29,7 @@ const filesDirectory = "/tmp"
 type container struct {
 	docker *testcontainers.DockerClient
 	inside *testcontainers.DockerContainer
+	port   port
 	addr   string
 }
 
@@ -46,6 +47,7 @@ func newContainer(ctx context.Context, image string, how setup) (*container, err
 	}
 	host, bind, err := publishedOn(ctx)
 	if err != nil {
+		port.giveBack()
 		return nil, err
 	}
 	exposed := strconv.Itoa(redisPort) + "/tcp"
@@ -55,14 +57,15 @@ func newContainer(ctx context.Context, image string, how setup) (*container, err
 		testcontainers.WithExposedPorts(exposed),
 		testcontainers.WithHostConfigModifier(func(config *dockercontainer.HostConfig) {
 			config.PortBindings = network.PortMap{
-				network.MustParsePort(exposed): {{HostIP: bind, HostPort: strconv.Itoa(port)}},
+				network.MustParsePort(exposed): {{HostIP: bind, HostPort: port.String()}},
 			}
 		}),
 		testcontainers.WithFiles(how.inContainer()...),
 		testcontainers.WithCmdArgs(how.arguments("0.0.0.0", redisPort, filesDirectory)...),
 	)
-	c := &container{docker: api, inside: inside, addr: net.JoinHostPort(host, strconv.Itoa(port))}
+	c := &container{docker: api, inside: inside, port: port, addr: net.JoinHostPort(host, port.String())}
 	if err != nil {
+		port.giveBack()
 		if inside != nil {
 			_ = c.remove(ctx)
 		}
@@ -142,6 +145,7 @@ func (c *container) start(ctx context.Context) error {
 
 func (c *container) remove(ctx context.Context) error {
 	defer c.docker.Close()
+	defer c.port.giveBack()
 	_, err := c.docker.ContainerRemove(ctx, c.inside.GetContainerID(),
 		client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	return err

@@ -7,14 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
 // process is a server that runs as a program of this machine.
 type process struct {
 	path      string
-	port      int
+	port      port
 	how       setup
 	directory string // the server's working directory, with its log
 
@@ -30,23 +29,24 @@ func newProcess(ctx context.Context, path string, how setup) (*process, error) {
 	}
 	directory, err := os.MkdirTemp("", "redistest-")
 	if err != nil {
+		port.giveBack()
 		return nil, err
 	}
+	p := &process{path: path, port: port, how: how, directory: directory}
 	for name, content := range how.files() {
 		if err := os.WriteFile(filepath.Join(directory, name), content, 0o600); err != nil {
-			_ = os.RemoveAll(directory)
+			_ = p.remove(ctx)
 			return nil, err
 		}
 	}
-	p := &process{path: path, port: port, how: how, directory: directory}
 	if err := p.start(ctx); err != nil {
-		_ = os.RemoveAll(directory)
+		_ = p.remove(ctx)
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *process) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
+func (p *process) address() string { return net.JoinHostPort("127.0.0.1", p.port.String()) }
 
 func (p *process) processID() int {
 	if p.running == nil {
@@ -84,7 +84,7 @@ func (p *process) start(context.Context) error {
 	}
 	defer output.Close()
 	//nolint:noctx // the server outlives the context
-	command := exec.Command(p.path, p.how.arguments("127.0.0.1", p.port, p.directory)...)
+	command := exec.Command(p.path, p.how.arguments("127.0.0.1", p.port.number, p.directory)...)
 	command.Dir, command.Stdout, command.Stderr = p.directory, output, output
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.path, err)
@@ -94,6 +94,7 @@ func (p *process) start(context.Context) error {
 }
 
 func (p *process) remove(ctx context.Context) error {
+	defer p.port.giveBack()
 	if p.running != nil {
 		if err := p.kill(ctx); err != nil {
 			return err

@@ -3,7 +3,6 @@ package redistest
 import (
 	"context"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,10 +45,13 @@ func (s *Server) Proxy(tb testing.TB) *Proxy {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Proxy{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), server: s.Addr}
+	p := &Proxy{Addr: net.JoinHostPort("127.0.0.1", port.String()), server: s.Addr}
 	p.Pass()
 	p.Mend(tb)
-	tb.Cleanup(func() { p.Cut(tb) })
+	tb.Cleanup(func() {
+		p.Cut(tb)
+		port.giveBack()
+	})
 	return p
 }
 

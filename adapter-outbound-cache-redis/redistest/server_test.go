@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,13 +17,22 @@ import (
 
 // Ensure that the error of a server that does not answer tells what it said.
 func TestServerThatDoesNotAnswer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "redis-server")
-	script := "#!/bin/sh\necho 'Bad directive or wrong number of arguments'\nexit 1\n"
+	directory := t.TempDir()
+	path, said := filepath.Join(directory, "redis-server"), filepath.Join(directory, "said")
+	script := "#!/bin/sh\necho 'Bad directive or wrong number of arguments'\ntouch '" + said + "'\nexit 1\n"
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(said); err == nil {
+				giveUp()
+			}
+			time.Sleep(pollInterval)
+		}
+	}()
 	_, err := newServer(ctx, Lane{name: "broken", path: path}, setup{})
 	if err == nil || !strings.Contains(err.Error(), "Bad directive") || !strings.Contains(err.Error(), "lane broken") {
 		t.Errorf("error %v, want the lane and what the server said", err)
@@ -40,8 +50,30 @@ func TestAClosedPoolLendsNothing(t *testing.T) {
 // Ensure that ports lie outside the ranges of local ports.
 func TestFreePort(t *testing.T) {
 	port, err := freePort(t.Context())
-	if err != nil || port < firstPort || port >= pastPorts {
-		t.Errorf("port %d, error %v", port, err)
+	if err != nil || port.number < firstPort || port.number >= pastPorts {
+		t.Errorf("port %v, error %v", port, err)
+	}
+}
+
+// Ensure that a port is nobody else's until it is given back.
+func TestPortIsKept(t *testing.T) {
+	one, err := freePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() error {
+		taken, err := net.ListenPacket("udp", net.JoinHostPort("127.0.0.1", one.String()))
+		if err != nil {
+			return err
+		}
+		return taken.Close()
+	}
+	if err := take(); err == nil {
+		t.Error("it is taken by somebody else")
+	}
+	one.giveBack()
+	if err := take(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -121,7 +121,7 @@ func parallelCallsShareEveryLevel(s *stage) {
 		}) {
 			evaluated, decided := answer.outcome.(ratelimit.LayeredEvaluated)
 			if !decided {
-				s.Fatalf("%v: an outcome is %s, must be a decision", atOneTime, describe(answer.outcome))
+				s.undecided(atOneTime, answer.outcome)
 			}
 			if evaluated.Decision.Allowed() {
 				admitted++

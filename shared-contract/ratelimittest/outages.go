@@ -23,7 +23,11 @@ func aLostReplyLeavesDoubt(s *stage) {
 func (s *stage) wantNoReply(outcome any) {
 	s.Helper()
 	if indeterminate, ok := outcome.(ratelimit.Indeterminate); !ok || indeterminate.Category != failure.NoReply {
-		s.Fatalf("the outcome is %s, must be Indeterminate(%s)", describe(outcome), failure.NoReply)
+		complain := s.Fatalf
+		if isPerhapsLate(outcome) {
+			complain = s.Latef // it was not sent
+		}
+		complain("the outcome is %s, must be Indeterminate(%s)", describe(outcome), failure.NoReply)
 	}
 }
 
@@ -35,7 +39,7 @@ func chargesAtMostOnce(s *stage) {
 	whole := s.whole(policy)
 	left := s.left(policy, subject)
 	if left == whole {
-		s.Fatalf("policy %s: the call with the lost reply did not reach the store, which the harness promises", policy.ID())
+		s.Latef("policy %s: the call with the lost reply did not reach the store, which the harness promises", policy.ID())
 	}
 	if left != whole-1 {
 		s.Fatalf("policy %s: %d units are left after a lost reply, must be %d", policy.ID(), left, whole-1)
@@ -63,7 +67,7 @@ func wantPunctual[O any](s *stage, situation string, answers []answer[O]) {
 	s.Helper()
 	for _, answer := range answers {
 		if answer.took > Deadline+lateness {
-			s.Fatalf("%s: the answer came after %v, the deadline is %v", situation, answer.took, Deadline)
+			s.Latef("%s: the answer came after %v, the deadline is %v", situation, answer.took, Deadline)
 		}
 	}
 }

@@ -25,6 +25,7 @@ const (
 // examiner is what a clause needs of a test. Fatalf does not return.
 type examiner interface {
 	Helper()
+	Logf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
@@ -35,6 +36,8 @@ type stage struct {
 	harness Harness
 	catalog *ratelimit.Catalog
 	port    ratelimit.EdgePort
+
+	repeatable bool // the clause may be played again
 
 	// Of a layered port; nil on the stage of an edge port.
 	layered LayeredHarness
@@ -49,6 +52,36 @@ func newLayeredStage(examiner examiner, harness LayeredHarness, catalog *ratelim
 	s := newStage(examiner, harness, catalog)
 	s.layered, s.layers = harness, harness.NewLayeredPort()
 	return s
+}
+
+// Latef is Fatalf for what a machine that stood still explains too. It does not
+// return.
+func (s *stage) Latef(format string, args ...any) {
+	s.Helper()
+	if s.repeatable {
+		panic(perhapsLate(fmt.Sprintf(format, args...)))
+	}
+	s.Fatalf(format, args...)
+}
+
+// undecided complains of an outcome that must be a decision.
+func (s *stage) undecided(about fmt.Stringer, outcome any) {
+	s.Helper()
+	complain := s.Fatalf
+	if isPerhapsLate(outcome) {
+		complain = s.Latef
+	}
+	complain("%v: the outcome is %s, must be a decision", about, describe(outcome))
+}
+
+// isPerhapsLate reports whether an outcome is one of those by which a port tells
+// that the time was up.
+func isPerhapsLate(outcome any) bool {
+	switch outcome.(type) {
+	case ratelimit.Unavailable, ratelimit.Indeterminate:
+		return true
+	}
+	return false
 }
 
 // enforce puts policies in force instead of those of the same IDs.
@@ -119,7 +152,7 @@ func patiently[O any](s *stage, ask func() O) O {
 	case outcome := <-answer:
 		return outcome
 	case <-time.After(patience):
-		s.Fatalf("no answer after %v", patience)
+		s.Latef("no answer after %v", patience)
 		panic("unreachable")
 	}
 }
@@ -144,7 +177,7 @@ func (s *stage) decide(policy ratelimit.Policy, subject pseudonym.Digest, cost i
 	outcome := s.evaluate(s.request(policy, subject, cost))
 	evaluated, ok := outcome.(ratelimit.Evaluated)
 	if !ok {
-		s.Fatalf("policy %s: the outcome is %s, must be a decision", policy.ID(), describe(outcome))
+		s.undecided(named(policy), outcome)
 	}
 	return evaluated.Decision
 }
@@ -191,7 +224,7 @@ func (s *stage) exhaust(policy ratelimit.Policy, subject pseudonym.Digest) ratel
 			return decision
 		}
 	}
-	s.Fatalf("policy %s: none of %d requests was denied", policy.ID(), manyAttempts)
+	s.Latef("policy %s: none of %d requests was denied", policy.ID(), manyAttempts)
 	return ratelimit.Decision{}
 }
 
@@ -224,7 +257,7 @@ func atOnce[O any](s *stage, times int, ask func(ctx context.Context, i int) O) 
 		case one := <-answers:
 			all = append(all, one)
 		case <-late:
-			s.Fatalf("%d of %d calls have no answer after %v", times-len(all), times, patience)
+			s.Latef("%d of %d calls have no answer after %v", times-len(all), times, patience)
 		}
 	}
 	return all
@@ -255,7 +288,7 @@ func (s *stage) probe() (outcome any, decided bool) {
 func (s *stage) connect() {
 	s.Helper()
 	if outcome, decided := s.probe(); !decided {
-		s.Fatalf("the outcome is %s, must be a decision", describe(outcome))
+		s.undecided(named(fixedWindow()), outcome)
 	}
 }
 
@@ -281,7 +314,7 @@ func (s *stage) mend() {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.Fatalf("%v after the store is back the outcome is %s, must be a decision", recovery, describe(outcome))
+			s.Latef("%v after the store is back the outcome is %s, must be a decision", recovery, describe(outcome))
 		}
 		time.Sleep(pollInterval) //nolint:forbidigo // this is the poll with a deadline
 	}
@@ -301,6 +334,12 @@ func pointedAt[O any](outcome O) O {
 	}
 	return outcome
 }
+
+// named is a policy in a complaint.
+type named ratelimit.Policy
+
+// String gives the policy's ID.
+func (n named) String() string { return "policy " + ratelimit.Policy(n).ID() }
 
 // describe names an outcome in a few words.
 func describe(outcome any) string {

@@ -47,7 +47,7 @@ func (d *secureDialer) awaitClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	const established = 1
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		open := true
 		descriptor.Control(func(fd uintptr) {
 			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)

@@ -80,7 +80,8 @@ func StartEach(tb testing.TB, config *tls.Config, behaviour func(connection int)
 	}
 	s := &Server{Addr: listener.Addr().String(), behaviour: behaviour, listener: listener}
 	var open sync.Map
-	s.connections.Go(func() {
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -93,6 +94,7 @@ func StartEach(tb testing.TB, config *tls.Config, behaviour func(connection int)
 	})
 	tb.Cleanup(func() {
 		_ = listener.Close()
+		accepting.Wait()
 		open.Range(func(conn, _ any) bool { return conn.(net.Conn).Close() == nil || true })
 		s.connections.Wait()
 	})

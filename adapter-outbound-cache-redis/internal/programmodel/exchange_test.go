@@ -114,7 +114,7 @@ func (s seen) possible() [][]image {
 	for _, before := range s.before {
 		var longer [][]image
 		for _, earlier := range all {
-			for _, one := range before.possible(now) {
+			for _, one := range before.possible(now, s.sent) {
 				longer = append(longer, append(earlier[:len(earlier):len(earlier)], one))
 			}
 		}
@@ -124,13 +124,15 @@ func (s seen) possible() [][]image {
 }
 
 // possible are what the program may have found at now: a key that has just
-// expired may have been there still. In the very millisecond of its expiry it is
-// there to whoever looks, but since Redis 8 not to the server's own sweep.
-func (i image) possible(now int64) []image {
+// expired may have been there still, also one that has expired since the call was
+// sent, if the server stood still before it looked at its clock. In the very
+// millisecond of its expiry a key is there to whoever looks, but since Redis 8 not to
+// the server's own sweep.
+func (i image) possible(now, sent int64) []image {
 	switch {
 	case i.expiresAt == 0 || now < i.expiresAt:
 		return []image{i}
-	case now <= i.expiresAt+lateness:
+	case now <= i.expiresAt+lateness, sent <= i.expiresAt:
 		return []image{i, {}}
 	default:
 		return []image{{}}
