@@ -41,6 +41,7 @@ func TestSystemFaultsAreSeen(t *testing.T) {
 		"charges one level":          {durable, "programs flushed", layered(chargingOneLevel), "charged,"},
 		"charges a denial":           {durable, "programs flushed", layered(chargingDenials), "no order of the calls explains"},
 		"ignores a level":            {durable, "programs flushed", layered(ignoringUsers), "admitted of 8"},
+		"counts tenants elsewhere":   {durable, "programs flushed", alone(countingTenantsElsewhere), "no order of the calls explains"},
 		"loses charges in a restart": {volatile, "killed", nil, "no order of the calls explains"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,8 +163,30 @@ func chargingTwice(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.Ed
 	})
 }
 
+// countingTenantsElsewhere has a counter for a tenant by itself that is not its
+// level's.
+func countingTenantsElsewhere(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
+	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		if !ofTenant(request) {
+			return port.Evaluate(ctx, request)
+		}
+		subject := request.Subject()
+		other, err := ratelimit.NewRequest(ratelimit.RequestSpec{
+			PolicyID: request.PolicyID(), Subject: digestOf(string(subject[:])), Cost: request.Cost(),
+		})
+		if err != nil {
+			panic(err) // everything stands above
+		}
+		return port.Evaluate(ctx, other)
+	})
+}
+
+func ofTenant(request ratelimit.Request) bool {
+	return strings.HasPrefix(request.PolicyID(), tenantPolicies)
+}
+
 func ignoringDenials(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
-	policies := snapshot(t, endless(faultQuota)...)
+	policies := snapshot(t, faultPolicies()...)
 	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 		outcome := port.Evaluate(ctx, request)
 		if evaluated, decided := outcome.(ratelimit.Evaluated); decided && !evaluated.Decision.Allowed {
@@ -177,7 +200,7 @@ func ignoringDenials(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.
 // allowingInDoubt is wrong about one subject that is known already: of another one,
 // what it says could be true.
 func allowingInDoubt(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
-	policies := snapshot(t, endless(faultQuota)...)
+	policies := snapshot(t, faultPolicies()...)
 	var known sync.Map
 	var doubts atomic.Int64
 	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
@@ -194,11 +217,12 @@ func allowingInDoubt(t *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.
 	})
 }
 
+// denyingDoubt is wrong about one single subject: a tenant's other doubts can hide it.
 func denyingDoubt(_ *testing.T, _ *scene, port ratelimit.EdgePort) ratelimit.EdgePort {
 	var doubts atomic.Int64
 	return spoilt(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
 		outcome := port.Evaluate(ctx, request)
-		if _, doubt := outcome.(ratelimit.Indeterminate); doubt && doubts.Add(1) == 1 {
+		if _, doubt := outcome.(ratelimit.Indeterminate); doubt && !ofTenant(request) && doubts.Add(1) == 1 {
 			return ratelimittest.AlwaysUnavailable(failure.NoReply, 0)(request)
 		}
 		return outcome

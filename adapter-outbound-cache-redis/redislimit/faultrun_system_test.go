@@ -100,7 +100,7 @@ func (r *faultRun) run(t *testing.T) {
 
 func (r *faultRun) open(t *testing.T) (*redislimit.Limiter, ports) {
 	t.Helper()
-	c := config(t, r.scene.proxy.Addr, endless(faultQuota)...)
+	c := config(t, r.scene.proxy.Addr, faultPolicies()...)
 	c.Username, c.Password = faultUser, faultPassword
 	c.Dispatch, c.PoolSize = r.dispatch, callersInFaults
 	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = faultTimeout, faultTimeout, faultTimeout
@@ -196,19 +196,11 @@ func (r *faultRun) belongs(class string) bool {
 	return class == r.fault.shows || slices.Contains(r.fault.others, class)
 }
 
-// wantCharged asks the server how much it has charged each subject.
+// wantCharged asks the server how much it has charged each counter.
 func (r *faultRun) wantCharged(t *testing.T, work *traffic) {
 	t.Helper()
 	r.ask(t, work)
-	for _, h := range work.single.Histories() {
-		last, decided := h.Calls[len(h.Calls)-1].Outcome.(ratelimit.Evaluated)
-		if !decided {
-			r.violated("no decision in the end:\n%v", h)
-			continue
-		}
-		r.wantSpent(last.Decision, h.Admitted(), h.Doubtful(), h)
-	}
-	for _, h := range work.layered.Histories() {
+	for _, h := range work.asked.Histories() {
 		call := h.Calls[len(h.Calls)-1]
 		last, decided := call.Outcome.(ratelimit.LayeredEvaluated)
 		if !decided {
@@ -218,14 +210,11 @@ func (r *faultRun) wantCharged(t *testing.T, work *traffic) {
 		admitted, doubtful := h.Admitted(), h.Doubtful()
 		for i, level := range call.Request.Levels() {
 			of := history.CounterOf(level)
-			r.wantSpent(last.Decision.Levels[i].Decision, admitted[of], doubtful[of], h)
+			charged := last.Decision.Levels[i].Limit - last.Decision.Levels[i].Remaining
+			if charged < admitted[of] || charged > admitted[of]+doubtful[of] {
+				r.violated("%d charged, %d admitted, %d in doubt:\n%v", charged, admitted[of], doubtful[of], h)
+			}
 		}
-	}
-}
-
-func (r *faultRun) wantSpent(last ratelimit.Decision, admitted, doubtful int64, h fmt.Stringer) {
-	if charged := last.Limit - last.Remaining; charged < admitted || charged > admitted+doubtful {
-		r.violated("%d charged, %d admitted, %d in doubt:\n%v", charged, admitted, doubtful, h)
 	}
 }
 
@@ -233,28 +222,27 @@ func (r *faultRun) wantSpent(last ratelimit.Decision, admitted, doubtful int64, 
 // all the patience it takes.
 func (r *faultRun) ask(t *testing.T, work *traffic) {
 	t.Helper()
-	c := config(t, r.scene.server.Addr, endless(faultQuota)...)
+	c := config(t, r.scene.server.Addr, faultPolicies()...)
 	c.CommandTimeout, c.PoolTimeout, c.DialTimeout = callerPatience, callerPatience, callerPatience
 	patient, err := redislimit.New(c)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	for _, h := range work.single.Histories() {
-		work.single.Through(ctx, patient, h.Calls[0].Request)
-	}
-	for _, h := range work.layered.Histories() {
-		work.layered.Through(ctx, patient, everyLevel(t, h))
+	for _, h := range work.asked.Histories() {
+		work.asked.Through(ctx, patient, everyLevel(t, h))
 	}
 	must(t, patient.Close(ctx))
 }
 
 // everyLevel asks at once for all levels that a history has.
-func everyLevel(t *testing.T, h history.LayeredHistory) ratelimit.LayeredRequest {
+func everyLevel(t *testing.T, h history.History) ratelimit.LayeredRequest {
 	t.Helper()
 	spec := ratelimit.LayeredRequestSpec{Root: h.Calls[0].Request.Root()}
+	known := make(map[history.Counter]bool)
 	for _, call := range h.Calls {
 		for _, level := range call.Request.Levels() {
-			if !slices.Contains(spec.Levels, level) {
+			if of := history.CounterOf(level); !known[of] {
+				known[of] = true
 				spec.Levels = append(spec.Levels, level)
 			}
 		}
@@ -268,18 +256,16 @@ func everyLevel(t *testing.T, h history.LayeredHistory) ratelimit.LayeredRequest
 // against the model.
 func (r *faultRun) wantExplained(t *testing.T, work *traffic) {
 	t.Helper()
-	for _, h := range work.single.Histories() {
-		r.wantWithin(h.Admitted(), h.Policy.Quota(), h)
-		if err := h.Check(); err != nil {
-			r.violated("%v:\n%v", err, h)
-		}
-	}
-	for _, h := range work.layered.Histories() {
+	for _, h := range work.asked.Histories() {
 		admitted := h.Admitted()
 		for _, level := range everyLevel(t, h).Levels() {
-			r.wantWithin(admitted[history.CounterOf(level)], level.Limit, h)
+			policy, err := h.Effective(level)
+			must(t, err)
+			if admitted := admitted[history.CounterOf(level)]; admitted > policy.Quota() {
+				r.violated("%d admitted of %d:\n%v", admitted, policy.Quota(), h)
+			}
 		}
-		if r.fault.halfway {
+		if r.fault.halfway && slices.ContainsFunc(h.Calls, ofSeveralLevels) {
 			continue
 		}
 		if err := h.Check(); err != nil {
@@ -288,11 +274,7 @@ func (r *faultRun) wantExplained(t *testing.T, work *traffic) {
 	}
 }
 
-func (r *faultRun) wantWithin(admitted, quota int64, h fmt.Stringer) {
-	if admitted > quota {
-		r.violated("%d admitted of %d:\n%v", admitted, quota, h)
-	}
-}
+func ofSeveralLevels(call history.Call) bool { return call.Request.Len() > 1 }
 
 func (r *faultRun) isLate(format string, args ...any) {
 	r.late = append(r.late, fmt.Sprintf(format, args...))

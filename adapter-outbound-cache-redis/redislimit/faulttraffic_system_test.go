@@ -25,6 +25,8 @@ const (
 	faultTenantQuota = 40
 	faultUserQuota   = 8
 	usersInFaults    = 6
+	// tenantPolicies begins the IDs of the policies of tenants.
+	tenantPolicies = "tenant-"
 	// callerPatience is more than a limiter may take.
 	callerPatience = 5 * time.Second
 )
@@ -35,10 +37,19 @@ type answer struct {
 	class      string
 }
 
-// traffic is callers at work, who ask for single subjects and for users of tenants.
+// faultPolicies are those of single subjects and of users, and then those of tenants.
+func faultPolicies() []ratelimit.PolicySpec {
+	tenants := endless(faultTenantQuota)
+	for i := range tenants {
+		tenants[i].ID = tenantPolicies + tenants[i].ID
+	}
+	return append(endless(faultQuota), tenants...)
+}
+
+// traffic is callers at work, who ask for single subjects, for users of tenants and
+// for tenants by themselves.
 type traffic struct {
-	single  *history.Recorder
-	layered *history.LayeredRecorder
+	asked *history.Recorder
 
 	subjects subjects
 	callers  sync.WaitGroup
@@ -51,11 +62,9 @@ type traffic struct {
 func startTraffic(t *testing.T, ports ports) *traffic {
 	t.Helper()
 	working, end := context.WithCancel(t.Context())
-	policies := snapshot(t, endless(faultQuota)...)
 	w := &traffic{
-		single:  history.NewRecorder(ports.EdgePort, policies),
-		layered: history.NewLayeredRecorder(ports.LayeredPort, policies),
-		ended:   end,
+		asked: history.NewRecorder(ports, snapshot(t, faultPolicies()...)),
+		ended: end,
 	}
 	of := fmt.Sprint(t.Name(), time.Now().UnixNano()) // nobody has asked for these
 	w.subjects.add = func(number int) *subject { return w.newSubject(of, number) }
@@ -119,7 +128,7 @@ func (w *traffic) String() string {
 	for _, one := range w.answersAfter(0) {
 		classes[one.class]++
 	}
-	return fmt.Sprintf("%d subjects, %d tenants: %v", len(w.single.Histories()), len(w.layered.Histories()), classes)
+	return fmt.Sprintf("%d subjects and tenants: %v", len(w.asked.Histories()), classes)
 }
 
 // classOf is the label of an outcome, or that it is a decision.
@@ -147,22 +156,27 @@ func (w *traffic) newSubject(of string, number int) *subject {
 		panic(err) // everything stands above
 	}
 	return &subject{mostDoubts: history.MaxDoubts, ask: func(ctx context.Context, _ int) any {
-		return w.single.Evaluate(ctx, request)
+		return w.asked.Evaluate(ctx, request)
 	}}
 }
 
-// newTenant is one whose first user is asked for every other time, and the others
-// in turn. Tenants have all pairs of algorithms.
+// newTenant is one whose first user is asked for every other time, and the tenant by
+// itself and the other users in turn. Tenants have all pairs of algorithms.
 func (w *traffic) newTenant(name string, number int) *subject {
-	policies := endless(faultQuota)
-	user, tenant := policies[number%len(policies)], policies[number/len(policies)%len(policies)]
+	algorithms := len(endless(faultQuota))
+	policies := faultPolicies()
+	user, tenant := policies[number%algorithms], policies[algorithms+number/algorithms%algorithms]
+	alone, err := ratelimit.NewRequest(ratelimit.RequestSpec{PolicyID: tenant.ID, Subject: digestOf(name), Cost: 1})
+	if err != nil {
+		panic(err) // everything stands above
+	}
 	var requests []ratelimit.LayeredRequest
 	for i := range usersInFaults {
 		one, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{
 			Root: digestOf(name),
 			Levels: []ratelimit.Level{
 				{Name: fmt.Sprint("user-", i), PolicyID: user.ID, Subject: digestOf(fmt.Sprint(name, i)), Cost: 1, Limit: faultUserQuota},
-				{Name: "tenant", PolicyID: tenant.ID, Subject: digestOf(name), Cost: 1, Limit: faultTenantQuota},
+				{Name: "tenant", PolicyID: tenant.ID, Subject: digestOf(name), Cost: 1},
 			},
 		})
 		if err != nil {
@@ -174,10 +188,13 @@ func (w *traffic) newTenant(name string, number int) *subject {
 	const mostDoubts = history.MaxDoubts * 2 / 3
 	return &subject{mostDoubts: mostDoubts, ask: func(ctx context.Context, call int) any {
 		user := 0
-		if call%2 == 1 {
-			user = 1 + call/2%(usersInFaults-1)
+		switch call % 4 {
+		case 1:
+			return w.asked.Evaluate(ctx, alone)
+		case 3:
+			user = 1 + call/4%(usersInFaults-1)
 		}
-		return w.layered.EvaluateLayers(ctx, requests[user])
+		return w.asked.EvaluateLayers(ctx, requests[user])
 	}}
 }
 

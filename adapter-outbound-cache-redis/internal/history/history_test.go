@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 			t.Run(name+", "+algorithm, func(t *testing.T) {
 				t.Parallel()
 				policies := snapshot(t, parameters)
-				recorder := NewRecorder(test.port(newStore(policies)), policies)
+				recorder := NewRecorder(alone(test.port)(newStore(policies)), policies)
 				ask(t, recorder)
 				histories := recorder.Histories()
 				if len(histories) != subjects {
@@ -77,9 +77,9 @@ func TestCheckIsBounded(t *testing.T) {
 		"what is free":             {ratelimittest.AlwaysUnavailable(failure.Connection, 0), MaxCalls + 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recorder := NewRecorder(test.port, policies)
+			recorder := NewRecorder(ports{EdgePort: test.port}, policies)
 			for range test.calls {
-				evaluate(t, recorder, 1)
+				evaluate(t, recorder, "p", 1)
 			}
 			if err := recorder.Histories()[0].Check(); !errors.Is(err, test.want) || test.want == nil && err != nil {
 				t.Errorf("checking says %v, want %v", err, test.want)
@@ -91,13 +91,13 @@ func TestCheckIsBounded(t *testing.T) {
 // Ensure that sums count what their names say.
 func TestSums(t *testing.T) {
 	policies := snapshot(t, ratelimit.FixedWindow{Limit: 5, Window: decade})
-	recorder := NewRecorder(chargesInDoubt(newStore(policies)), policies)
+	recorder := NewRecorder(alone(chargesInDoubt)(newStore(policies)), policies)
 	for range every {
-		evaluate(t, recorder, 2)
+		evaluate(t, recorder, "p", 2)
 	}
 	// Two are allowed, and the last one is in doubt; the others are denied.
-	history := recorder.Histories()[0]
-	if admitted, doubtful := history.Admitted(), history.Doubtful(); admitted != 4 || doubtful != 2 {
+	history, of := recorder.Histories()[0], Counter{"p", pseudonym.Digest{2, 1}}
+	if admitted, doubtful := history.Admitted()[of], history.Doubtful()[of]; admitted != 4 || doubtful != 2 {
 		t.Errorf("%d admitted and %d in doubt, want 4 and 2", admitted, doubtful)
 	}
 }
@@ -123,7 +123,7 @@ func ask(t *testing.T, port ratelimit.EdgePort) {
 	for caller := range callers {
 		asking.Go(func() {
 			for n := range each {
-				evaluate(t, port, byte((caller+n)%subjects))
+				evaluate(t, port, "p", byte((caller+n)%subjects))
 			}
 		})
 	}
@@ -131,9 +131,9 @@ func ask(t *testing.T, port ratelimit.EdgePort) {
 }
 
 // evaluate asks for a cost of 1 for subjects 0 and 1, and of 2 for others.
-func evaluate(t *testing.T, port ratelimit.EdgePort, subject byte) {
+func evaluate(t *testing.T, port ratelimit.EdgePort, policy string, subject byte) {
 	request, err := ratelimit.NewRequest(ratelimit.RequestSpec{
-		PolicyID: "p", Subject: pseudonym.Digest{subject, 1}, Cost: 1 + int64(subject/2),
+		PolicyID: policy, Subject: pseudonym.Digest{subject, 1}, Cost: 1 + int64(subject/2),
 	})
 	if err != nil {
 		t.Error(err)

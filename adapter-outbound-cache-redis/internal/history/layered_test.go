@@ -15,27 +15,38 @@ import (
 )
 
 // Ensure that every history which a correct layered port may write is accepted,
-// and that no level may be charged without the others.
+// and that no level may be charged without the others, nor a tenant by itself to
+// another counter than its level.
 func TestCheckLayers(t *testing.T) {
 	for name, test := range map[string]struct {
-		misbehave layeredPort // nil: does not
-		want      error
+		ports func(*store) ports
+		want  error
 	}{
-		"decides":                    {nil, nil},
-		"leaves in doubt, charged":   {doubting(once), nil},
-		"leaves in doubt, uncharged": {doubting(never), nil},
-		"refuses":                    {refusing(never), nil},
+		"decides":                    {together(nil), nil},
+		"leaves in doubt, charged":   {together(doubting(once)), nil},
+		"leaves in doubt, uncharged": {together(doubting(never)), nil},
+		"refuses":                    {together(refusing(never)), nil},
 
-		"charges twice":                     {answering(twice), ErrImpossible},
-		"charges twice, in doubt":           {doubting(twice), ErrImpossible},
-		"charges and refuses":               {refusing(once), ErrImpossible},
-		"allows without a charge":           {allowsLevelsForFree, ErrImpossible},
-		"charges the user once more":        {answering(userTwice), ErrImpossible},
-		"charges the tenant once more":      {answering(tenantTwice), ErrImpossible},
-		"charges the user alone, in doubt":  {doubting(userOnly), ErrImpossible},
-		"charges the tenant alone, refuses": {refusing(tenantOnly), ErrImpossible},
-		"makes an admission up":             {makesLevelsUp, ErrImpossible},
-		"leaves a level out":                {leavesALevelOut, ErrImpossible},
+		"charges twice":                     {together(answering(twice)), ErrImpossible},
+		"charges twice, in doubt":           {together(doubting(twice)), ErrImpossible},
+		"charges and refuses":               {together(refusing(once)), ErrImpossible},
+		"allows without a charge":           {together(allowsLevelsForFree), ErrImpossible},
+		"charges the user once more":        {together(answering(userTwice)), ErrImpossible},
+		"charges the tenant once more":      {together(answering(tenantTwice)), ErrImpossible},
+		"charges the user alone, in doubt":  {together(doubting(userOnly)), ErrImpossible},
+		"charges the tenant alone, refuses": {together(refusing(tenantOnly)), ErrImpossible},
+		"makes an admission up":             {together(makesLevelsUp), ErrImpossible},
+		"leaves a level out":                {together(leavesALevelOut), ErrImpossible},
+
+		"leaves the tenant alone in doubt, charged":   {alone(chargesInDoubt), nil},
+		"leaves the tenant alone in doubt, uncharged": {alone(doubtsInVain), nil},
+
+		"charges the tenant alone twice":           {alone(chargesTwice), ErrImpossible},
+		"charges the tenant alone twice, in doubt": {alone(chargesTwiceInDoubt), ErrImpossible},
+		"charges the tenant alone and refuses":     {alone(chargesAndRefuses), ErrImpossible},
+		"allows the tenant alone without a charge": {alone(allowsForFree), ErrImpossible},
+		"charges the tenant alone elsewhere":       {alone(elsewhere), ErrImpossible},
+		"charges the tenant's level elsewhere":     {levelsElsewhere, ErrImpossible},
 	} {
 		for algorithms, parameters := range map[string]map[string]ratelimit.Parameters{
 			"window and log": {
@@ -50,7 +61,7 @@ func TestCheckLayers(t *testing.T) {
 			t.Run(name+", "+algorithms, func(t *testing.T) {
 				t.Parallel()
 				policies := snapshotOf(t, parameters)
-				recorder := NewLayeredRecorder(newStore(policies).layersOtherwise(test.misbehave), policies)
+				recorder := NewRecorder(test.ports(newStore(policies)), policies)
 				askLayers(t, recorder)
 				histories := recorder.Histories()
 				if len(histories) != subjects {
@@ -71,7 +82,7 @@ func TestCheckLayers(t *testing.T) {
 // Ensure that a level of which a history does not show all is not taken for good.
 func TestCheckRefusesSharedLevels(t *testing.T) {
 	policies := snapshotOf(t, map[string]ratelimit.Parameters{"user": ratelimit.FixedWindow{Limit: 5, Window: decade}})
-	recorder := NewLayeredRecorder(newStore(policies).port(), policies)
+	recorder := NewRecorder(newStore(policies).port(), policies)
 	evaluateLayers(t, recorder, 1, ratelimit.Level{Name: "all", PolicyID: "user", Subject: pseudonym.Digest{1}, Cost: 1, Shared: true})
 	if err := recorder.Histories()[0].Check(); !errors.Is(err, errShared) {
 		t.Errorf("checking says %v, want %v", err, errShared)
@@ -83,15 +94,17 @@ func TestLayeredSums(t *testing.T) {
 	policies := snapshotOf(t, map[string]ratelimit.Parameters{
 		"user": ratelimit.FixedWindow{Limit: 5, Window: decade}, "tenant": ratelimit.FixedWindow{Limit: 50, Window: decade},
 	})
-	recorder := NewLayeredRecorder(newStore(policies).layersOtherwise(doubting(once)), policies)
+	recorder := NewRecorder(together(doubting(once))(newStore(policies)), policies)
 	for range every {
 		evaluateLayers(t, recorder, 1, levels(1, 2)...)
 	}
-	// Two are allowed, and the last one is in doubt; the others are denied.
+	evaluate(t, recorder, "tenant", 1)
+	// Two are allowed, and the last one is in doubt; the others are denied. The tenant
+	// by itself is allowed too.
 	history := recorder.Histories()[0]
 	user, tenant := CounterOf(levels(1, 2)[0]), CounterOf(levels(1, 2)[1])
 	for name, sums := range map[string]struct{ got, want map[Counter]int64 }{
-		"admitted": {history.Admitted(), map[Counter]int64{user: 4, tenant: 2}},
+		"admitted": {history.Admitted(), map[Counter]int64{user: 4, tenant: 3}},
 		"in doubt": {history.Doubtful(), map[Counter]int64{user: 2, tenant: 1}},
 	} {
 		if !maps.Equal(sums.got, sums.want) {
@@ -105,14 +118,19 @@ const (
 	userQuota = 50
 )
 
-// askLayers has callers ask for users of some roots at the same time.
-func askLayers(t *testing.T, port ratelimit.LayeredPort) {
+// askLayers has callers ask for users of some tenants at the same time, and every
+// third time for the tenant by itself.
+func askLayers(t *testing.T, ports Ports) {
 	var asking sync.WaitGroup
 	for caller := range callers {
 		asking.Go(func() {
 			for n := range each {
 				root, user := byte((caller+n)%subjects), byte(n%users)
-				evaluateLayers(t, port, root, levels(root, user)...)
+				if n%3 == 0 {
+					evaluate(t, ports, "tenant", root)
+					continue
+				}
+				evaluateLayers(t, ports, root, levels(root, user)...)
 			}
 		})
 	}
@@ -140,6 +158,53 @@ func layersUnder(root pseudonym.Digest, levels ...ratelimit.Level) ratelimit.Lay
 		panic(err) // everything stands above
 	}
 	return request
+}
+
+// ports are those of one store, of which at most one misbehaves.
+type ports struct {
+	ratelimit.EdgePort
+	ratelimit.LayeredPort
+}
+
+// together lets calls of several levels misbehave; nil does not.
+func together(misbehave layeredPort) func(*store) ports {
+	return func(s *store) ports { return ports{s.port(), s.layersOtherwise(misbehave)} }
+}
+
+// alone lets calls for a subject by itself misbehave.
+func alone(misbehave func(*store) ratelimit.EdgePort) func(*store) ports {
+	return func(s *store) ports { return ports{misbehave(s), s.port()} }
+}
+
+// elsewhere has a counter for a tenant by itself that is not its level's.
+func elsewhere(s *store) ratelimit.EdgePort {
+	return port(func(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
+		other, err := ratelimit.NewRequest(ratelimit.RequestSpec{
+			PolicyID: request.PolicyID(), Subject: inverse(request.Subject()), Cost: request.Cost(),
+		})
+		if err != nil {
+			panic(err) // everything stands above
+		}
+		return s.port().Evaluate(ctx, other)
+	})
+}
+
+// levelsElsewhere has counters for levels that are all under another root.
+func levelsElsewhere(s *store) ports {
+	return ports{s.port(), layeredFunc(func(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+		var levels []ratelimit.Level
+		for _, level := range request.Levels() {
+			levels = append(levels, level)
+		}
+		return s.port().EvaluateLayers(ctx, layersUnder(inverse(request.Root()), levels...))
+	})}
+}
+
+func inverse(subject pseudonym.Digest) pseudonym.Digest {
+	for i := range subject {
+		subject[i] = ^subject[i]
+	}
+	return subject
 }
 
 // layeredPort answers with the help of a correct one.

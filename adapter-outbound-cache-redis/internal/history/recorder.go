@@ -1,11 +1,10 @@
-// Package history records what the callers of a port were answered, and checks
+// Package history records what the callers of a limiter were answered, and checks
 // whether some order of the calls explains all of it: that each charge was made
 // once, and none was lost, whatever happened to the store meanwhile.
 package history
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,85 +12,98 @@ import (
 	"example.com/weir/shared-contract/ratelimit"
 )
 
-// record is what was recorded, of calls of one kind.
-type record[C any] struct {
-	mu    sync.Mutex
-	calls []C
+// Ports are both ports of one limiter.
+type Ports interface {
+	ratelimit.EdgePort
+	ratelimit.LayeredPort
 }
 
-func (r *record[C]) add(call C) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, call)
-}
-
-// Calls gives the calls that have ended, the earliest end first, without the
-// first n of them.
-func (r *record[C]) Calls(n int) []C {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.calls[n:])
-}
-
-// Call is one call of a port.
-type Call struct {
-	Request    ratelimit.Request
-	Start, End time.Time
-	Outcome    ratelimit.Outcome
-}
-
-// Recorder is a port that lets another one answer, and records each call. It is
-// safe for concurrent use.
+// Recorder lets other ports answer, and records each call. It is safe for
+// concurrent use.
 type Recorder struct {
-	port     ratelimit.EdgePort
+	ports    Ports
 	policies *ratelimit.Snapshot
 
-	record[Call]
+	mu    sync.Mutex
+	calls []Call // the earliest end first
 }
 
-var _ ratelimit.EdgePort = (*Recorder)(nil)
+var _ Ports = (*Recorder)(nil)
 
-// NewRecorder records what port answers. policies are those that it enforces all
+// NewRecorder records what ports answer. policies are those that they enforce all
 // the time.
-func NewRecorder(port ratelimit.EdgePort, policies *ratelimit.Snapshot) *Recorder {
-	return &Recorder{port: port, policies: policies}
+func NewRecorder(ports Ports, policies *ratelimit.Snapshot) *Recorder {
+	return &Recorder{ports: ports, policies: policies}
 }
 
-// Evaluate answers as the port does.
+// Evaluate answers as the port does. It records a call of the one level whose
+// counter is that of the subject by itself.
 func (r *Recorder) Evaluate(ctx context.Context, request ratelimit.Request) ratelimit.Outcome {
-	return r.Through(ctx, r.port, request)
+	call := Call{Request: oneLevel(request), Start: time.Now()}
+	outcome := r.ports.Evaluate(ctx, request)
+	call.End = time.Now()
+	call.Outcome = ofOneLevel(outcome)
+	r.add(call)
+	return outcome
 }
 
-// Through is Evaluate with another port over the same store.
-func (r *Recorder) Through(ctx context.Context, port ratelimit.EdgePort, request ratelimit.Request) ratelimit.Outcome {
+// EvaluateLayers answers as the port does.
+func (r *Recorder) EvaluateLayers(ctx context.Context, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
+	return r.Through(ctx, r.ports, request)
+}
+
+// Through is EvaluateLayers with another port over the same store.
+func (r *Recorder) Through(ctx context.Context, port ratelimit.LayeredPort, request ratelimit.LayeredRequest) ratelimit.LayeredOutcome {
 	call := Call{Request: request, Start: time.Now()}
-	call.Outcome = port.Evaluate(ctx, request)
+	call.Outcome = port.EvaluateLayers(ctx, request)
 	call.End = time.Now()
 	r.add(call)
 	return call.Outcome
 }
 
-// Histories gives the calls that have ended, apart by policy and subject.
+func (r *Recorder) add(call Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, call)
+}
+
+// Histories gives the calls that have ended, apart by root.
 func (r *Recorder) Histories() []History {
-	type owner struct {
-		policy  string
-		subject pseudonym.Digest
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var histories []History
-	position := make(map[owner]int)
-	for _, call := range r.Calls(0) {
-		policy, known := r.policies.Policy(call.Request.PolicyID())
-		if !known {
-			continue // there is nothing to be charged
-		}
-		by := owner{policy.ID(), call.Request.Subject()}
-		at, seen := position[by]
+	position := make(map[pseudonym.Digest]int)
+	for _, call := range r.calls {
+		root := call.Request.Root()
+		at, seen := position[root]
 		if !seen {
 			at = len(histories)
-			position[by] = at
-			histories = append(histories, History{Policy: policy})
+			position[root] = at
+			histories = append(histories, History{Policies: r.policies})
 		}
 		histories[at].Calls = append(histories[at].Calls, call)
 	}
 	return histories
+}
+
+const onlyName = "alone"
+
+func oneLevel(request ratelimit.Request) ratelimit.LayeredRequest {
+	only := ratelimit.Level{Name: onlyName, PolicyID: request.PolicyID(), Subject: request.Subject(), Cost: request.Cost()}
+	layered, err := ratelimit.NewLayeredRequest(ratelimit.LayeredRequestSpec{
+		Root: request.Subject(), Levels: []ratelimit.Level{only},
+	})
+	if err != nil {
+		panic(err) // a valid request has all that a level needs
+	}
+	return layered
+}
+
+func ofOneLevel(outcome ratelimit.Outcome) ratelimit.LayeredOutcome {
+	if evaluated, decided := outcome.(ratelimit.Evaluated); decided {
+		only := ratelimit.LevelDecision{Level: onlyName, Decision: evaluated.Decision}
+		return ratelimit.LayeredEvaluated{Decision: ratelimit.LayeredDecision{Levels: []ratelimit.LevelDecision{only}}}
+	}
+	failure, _ := outcome.(ratelimit.LayeredOutcome) // each is one of both kinds
+	return failure
 }
