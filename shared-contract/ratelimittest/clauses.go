@@ -10,38 +10,6 @@ type clause struct {
 	check   func(*stage)
 }
 
-// tries is how often a clause is played at the most.
-const tries = 3
-
-// play checks the clause, on another stage each time it complains of what may be
-// the machine's doing.
-func (c clause) play(newStage func() *stage) {
-	for left := tries - 1; ; left-- {
-		s := newStage()
-		s.repeatable = left > 0
-		complaint := c.complaintOn(s)
-		if complaint == nil {
-			return
-		}
-		s.Logf("once more, since the machine may have stood still: %v", complaint)
-	}
-}
-
-// complaintOn is what the clause complains of if it may be repeated; nil if not.
-func (c clause) complaintOn(s *stage) (complaint any) {
-	defer func() {
-		complaint = recover()
-		if _, late := complaint.(perhapsLate); complaint != nil && !late {
-			panic(complaint)
-		}
-	}()
-	c.check(s)
-	return nil
-}
-
-// perhapsLate is a complaint of what a machine that stood still explains.
-type perhapsLate string
-
 func clauses() []clause {
 	return []clause{
 		{"answers with values",

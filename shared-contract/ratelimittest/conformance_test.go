@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"example.com/weir/shared-contract/failure"
 	"example.com/weir/shared-contract/ratelimit"
 )
 
@@ -97,49 +96,6 @@ func (s suite) wantEveryClauseToReject(t *testing.T) {
 	}
 }
 
-// Ensure that a clause is played again when a port answers as on a machine that
-// stands still, that this has an end, and that no other fault is given a second
-// chance.
-func TestClausesArePlayedAgain(t *testing.T) {
-	clauses := clauses()
-	clause := clauses[slices.IndexFunc(clauses, func(c clause) bool { return c.name == "admits exactly the quota" })]
-	late := when(func(situation) bool { return true }, answers(AlwaysUnavailable(failure.Connection, 0)))
-	for name, test := range map[string]struct {
-		flaws   []flaw // of one try after the other
-		tries   int
-		accepts bool
-	}{
-		"in time":                    {nil, 1, true},
-		"late once":                  {[]flaw{late}, 2, true},
-		"late twice":                 {[]flaw{late, late}, 3, true},
-		"late each time":             {[]flaw{late, late, late}, 3, false},
-		"one too many":               {[]flaw{stepping(admitOneMore)}, 1, false},
-		"late, and then one too few": {[]flaw{late, stepping(denyTheLastUnit)}, 2, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var notes notebook
-			played := 0
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				clause.play(func() *stage {
-					var flaw flaw
-					if played < len(test.flaws) {
-						flaw = test.flaws[played]
-					}
-					played++
-					catalog := newCatalog()
-					return newStage(&notes, newMemoryHarness(catalog, flaw), catalog)
-				})
-			}()
-			<-done
-			if played != test.tries || (notes.complaint == "") != test.accepts {
-				t.Errorf("played %d times, complaint %q; must be %d times, accepted %t", played, notes.complaint, test.tries, test.accepts)
-			}
-		})
-	}
-}
-
 // examine plays one clause in time that costs nothing, and returns the complaint.
 func (s suite) examine(t *testing.T, clause clause, flaw flaw) (complaint string) {
 	synctest.Test(t, func(*testing.T) {
@@ -160,8 +116,6 @@ func (s suite) examine(t *testing.T, clause clause, flaw flaw) (complaint string
 type notebook struct{ complaint string }
 
 func (*notebook) Helper() {}
-
-func (*notebook) Logf(string, ...any) {}
 
 func (n *notebook) Fatalf(format string, args ...any) {
 	n.complaint = fmt.Sprintf(format, args...)

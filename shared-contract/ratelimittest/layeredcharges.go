@@ -121,7 +121,7 @@ func parallelCallsShareEveryLevel(s *stage) {
 		}) {
 			evaluated, decided := answer.outcome.(ratelimit.LayeredEvaluated)
 			if !decided {
-				s.undecided(atOneTime, answer.outcome)
+				s.Fatalf("%v: an outcome is %s, must be a decision", atOneTime, describe(answer.outcome))
 			}
 			if evaluated.Decision.Allowed() {
 				admitted++

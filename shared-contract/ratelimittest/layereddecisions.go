@@ -82,7 +82,7 @@ func (s *stage) exhaustLayers(h hierarchy) ratelimit.LayeredDecision {
 			return decision
 		}
 	}
-	s.Latef("%v: none of %d requests was denied", h, manyAttempts)
+	s.Fatalf("%v: none of %d requests was denied", h, manyAttempts)
 	return ratelimit.LayeredDecision{}
 }
 

@@ -32,7 +32,7 @@ func chargesLevelsAtMostOnce(s *stage) {
 	s.mend()
 	left, want := s.leftAtAll(h), s.leftAtAll(answered)
 	if slices.Equal(left, s.leftAtAll(untouched)) {
-		s.Latef("%v: the call with the lost reply did not reach the store, which the harness promises", h)
+		s.Fatalf("%v: the call with the lost reply did not reach the store, which the harness promises", h)
 	}
 	if !slices.Equal(left, want) {
 		s.Fatalf("%v: %d units are left after a lost reply, must be %d", h, left, want)

@@ -93,7 +93,7 @@ func (s *stage) decideLayers(h hierarchy) ratelimit.LayeredDecision {
 	outcome := s.evaluateLayers(h)
 	evaluated, ok := outcome.(ratelimit.LayeredEvaluated)
 	if !ok {
-		s.undecided(h, outcome)
+		s.Fatalf("%v: the outcome is %s, must be a decision", h, describe(outcome))
 	}
 	return evaluated.Decision
 }

@@ -23,11 +23,7 @@ func aLostReplyLeavesDoubt(s *stage) {
 func (s *stage) wantNoReply(outcome any) {
 	s.Helper()
 	if indeterminate, ok := outcome.(ratelimit.Indeterminate); !ok || indeterminate.Category != failure.NoReply {
-		complain := s.Fatalf
-		if isPerhapsLate(outcome) {
-			complain = s.Latef // it was not sent
-		}
-		complain("the outcome is %s, must be Indeterminate(%s)", describe(outcome), failure.NoReply)
+		s.Fatalf("the outcome is %s, must be Indeterminate(%s)", describe(outcome), failure.NoReply)
 	}
 }
 
@@ -39,7 +35,7 @@ func chargesAtMostOnce(s *stage) {
 	whole := s.whole(policy)
 	left := s.left(policy, subject)
 	if left == whole {
-		s.Latef("policy %s: the call with the lost reply did not reach the store, which the harness promises", policy.ID())
+		s.Fatalf("policy %s: the call with the lost reply did not reach the store, which the harness promises", policy.ID())
 	}
 	if left != whole-1 {
 		s.Fatalf("policy %s: %d units are left after a lost reply, must be %d", policy.ID(), left, whole-1)
@@ -67,7 +63,7 @@ func wantPunctual[O any](s *stage, situation string, answers []answer[O]) {
 	s.Helper()
 	for _, answer := range answers {
 		if answer.took > Deadline+lateness {
-			s.Latef("%s: the answer came after %v, the deadline is %v", situation, answer.took, Deadline)
+			s.Fatalf("%s: the answer came after %v, the deadline is %v", situation, answer.took, Deadline)
 		}
 	}
 }

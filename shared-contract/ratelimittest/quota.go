@@ -43,7 +43,7 @@ func parallelCallsShareTheQuota(s *stage) {
 		for _, answer := range s.callAtOnce(ports, callers, s.request(policy, s.newSubject(), 1)) {
 			evaluated, decided := answer.outcome.(ratelimit.Evaluated)
 			if !decided {
-				s.undecided(named(policy), answer.outcome)
+				s.Fatalf("policy %s: an outcome is %s, must be a decision", policy.ID(), describe(answer.outcome))
 			}
 			if evaluated.Decision.Allowed {
 				admitted++

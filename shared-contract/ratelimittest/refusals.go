@@ -69,11 +69,7 @@ func (s *stage) wantRefusal(ctx context.Context, cost int64, category failure.Ca
 func (s *stage) wantUnavailable(outcome any, category failure.Category) {
 	s.Helper()
 	if unavailable, ok := outcome.(ratelimit.Unavailable); !ok || unavailable.Category != category {
-		complain := s.Fatalf
-		if category == failure.Connection && isPerhapsLate(outcome) {
-			complain = s.Latef
-		}
-		complain("the outcome is %s, must be Unavailable(%s)", describe(outcome), category)
+		s.Fatalf("the outcome is %s, must be Unavailable(%s)", describe(outcome), category)
 	}
 }
 

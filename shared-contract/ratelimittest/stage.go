@@ -13,7 +13,7 @@ import (
 
 const (
 	// lateness is how long after its deadline a call may still answer.
-	lateness = 500 * time.Millisecond
+	lateness = time.Second
 	// patience bounds the wait for a port that does not answer at all.
 	patience = Deadline + 10*time.Second
 	// recovery bounds the time from Mend to the first decision.
@@ -25,7 +25,6 @@ const (
 // examiner is what a clause needs of a test. Fatalf does not return.
 type examiner interface {
 	Helper()
-	Logf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
@@ -36,8 +35,6 @@ type stage struct {
 	harness Harness
 	catalog *ratelimit.Catalog
 	port    ratelimit.EdgePort
-
-	repeatable bool // the clause may be played again
 
 	// Of a layered port; nil on the stage of an edge port.
 	layered LayeredHarness
@@ -52,36 +49,6 @@ func newLayeredStage(examiner examiner, harness LayeredHarness, catalog *ratelim
 	s := newStage(examiner, harness, catalog)
 	s.layered, s.layers = harness, harness.NewLayeredPort()
 	return s
-}
-
-// Latef is Fatalf for what a machine that stood still explains too. It does not
-// return.
-func (s *stage) Latef(format string, args ...any) {
-	s.Helper()
-	if s.repeatable {
-		panic(perhapsLate(fmt.Sprintf(format, args...)))
-	}
-	s.Fatalf(format, args...)
-}
-
-// undecided complains of an outcome that must be a decision.
-func (s *stage) undecided(about fmt.Stringer, outcome any) {
-	s.Helper()
-	complain := s.Fatalf
-	if isPerhapsLate(outcome) {
-		complain = s.Latef
-	}
-	complain("%v: the outcome is %s, must be a decision", about, describe(outcome))
-}
-
-// isPerhapsLate reports whether an outcome is one of those by which a port tells
-// that the time was up.
-func isPerhapsLate(outcome any) bool {
-	switch outcome.(type) {
-	case ratelimit.Unavailable, ratelimit.Indeterminate:
-		return true
-	}
-	return false
 }
 
 // enforce puts policies in force instead of those of the same IDs.
@@ -152,7 +119,7 @@ func patiently[O any](s *stage, ask func() O) O {
 	case outcome := <-answer:
 		return outcome
 	case <-time.After(patience):
-		s.Latef("no answer after %v", patience)
+		s.Fatalf("no answer after %v", patience)
 		panic("unreachable")
 	}
 }
@@ -177,7 +144,7 @@ func (s *stage) decide(policy ratelimit.Policy, subject pseudonym.Digest, cost i
 	outcome := s.evaluate(s.request(policy, subject, cost))
 	evaluated, ok := outcome.(ratelimit.Evaluated)
 	if !ok {
-		s.undecided(named(policy), outcome)
+		s.Fatalf("policy %s: the outcome is %s, must be a decision", policy.ID(), describe(outcome))
 	}
 	return evaluated.Decision
 }
@@ -224,7 +191,7 @@ func (s *stage) exhaust(policy ratelimit.Policy, subject pseudonym.Digest) ratel
 			return decision
 		}
 	}
-	s.Latef("policy %s: none of %d requests was denied", policy.ID(), manyAttempts)
+	s.Fatalf("policy %s: none of %d requests was denied", policy.ID(), manyAttempts)
 	return ratelimit.Decision{}
 }
 
@@ -257,7 +224,7 @@ func atOnce[O any](s *stage, times int, ask func(ctx context.Context, i int) O) 
 		case one := <-answers:
 			all = append(all, one)
 		case <-late:
-			s.Latef("%d of %d calls have no answer after %v", times-len(all), times, patience)
+			s.Fatalf("%d of %d calls have no answer after %v", times-len(all), times, patience)
 		}
 	}
 	return all
@@ -288,7 +255,7 @@ func (s *stage) probe() (outcome any, decided bool) {
 func (s *stage) connect() {
 	s.Helper()
 	if outcome, decided := s.probe(); !decided {
-		s.undecided(named(fixedWindow()), outcome)
+		s.Fatalf("the outcome is %s, must be a decision", describe(outcome))
 	}
 }
 
@@ -314,7 +281,7 @@ func (s *stage) mend() {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.Latef("%v after the store is back the outcome is %s, must be a decision", recovery, describe(outcome))
+			s.Fatalf("%v after the store is back the outcome is %s, must be a decision", recovery, describe(outcome))
 		}
 		time.Sleep(pollInterval) //nolint:forbidigo // this is the poll with a deadline
 	}
@@ -334,12 +301,6 @@ func pointedAt[O any](outcome O) O {
 	}
 	return outcome
 }
-
-// named is a policy in a complaint.
-type named ratelimit.Policy
-
-// String gives the policy's ID.
-func (n named) String() string { return "policy " + ratelimit.Policy(n).ID() }
 
 // describe names an outcome in a few words.
 func describe(outcome any) string {

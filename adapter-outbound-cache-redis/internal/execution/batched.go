@@ -34,16 +34,16 @@ const (
 
 // Batched lets the calls of one moment share the wire. While few are on it, a
 // call is sent at once, in the goroutine of its caller. When there are more, calls
-// wait, and whichever lane is free next takes all of them along in one piece; the
-// more wait, the fewer lanes go on. So a few calls cost what they cost with
-// [Pooled], and the more calls there are, the less each one costs.
+// wait, and whichever lane is free next takes all of them along in one piece. While
+// many are on the wire, no more than two lanes go on. So a few calls cost what they
+// cost with [Pooled], and the more calls there are, the less each one costs.
 //
 // A caller who waits leaves at its bound or when its ctx ends, wherever its call
 // is; one who has a lane of its own leaves at its bound, as with [Pooled]. Nothing
 // runs while there is nothing to do.
 type Batched struct {
 	client *redis.Client
-	alone  int
+	alone  int // and the most lanes
 	alarms alarms
 	missed func(*certainty.Failure)
 
@@ -112,7 +112,7 @@ func (b *Batched) Waiting() int {
 func (b *Batched) queueUnlessFew(e *evaluation, bound time.Time) *awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sent < b.alone && b.lanes < b.alone {
+	if b.lanes < b.alone && (b.sent < b.alone || b.lanes < batches) {
 		b.lanes++
 		b.sent++
 		return nil
@@ -144,14 +144,14 @@ func (b *Batched) leaveLane() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sent--
-	if b.goesOn() {
+	if b.keepsLane() {
 		go b.serve()
 	}
 }
 
-// goesOn gives up a lane unless it is to take those along who wait. If it is not,
-// there are other lanes that will.
-func (b *Batched) goesOn() bool {
+// keepsLane gives up a lane unless it is to take those along who wait. If somebody
+// does, there is always a lane that is to.
+func (b *Batched) keepsLane() bool {
 	if len(b.waiting) > 0 && (b.sent < b.alone || b.lanes <= batches) {
 		return true
 	}
@@ -159,7 +159,7 @@ func (b *Batched) goesOn() bool {
 	return false
 }
 
-// serve has a lane, until it is not to go on.
+// serve has a lane, until it gives it up.
 func (b *Batched) serve() {
 	for {
 		// Those who have just been answered may have more to ask: they go first,
@@ -181,12 +181,11 @@ func (b *Batched) arrived(calls int) {
 }
 
 // board takes as many waiting calls as fit into one batch, in order of arrival,
-// and drops those whose callers have left. It returns nil if the lane does not go
-// on.
+// and drops those whose callers have left. It returns nil if the lane was given up.
 func (b *Batched) board() []*awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.goesOn() {
+	if !b.keepsLane() {
 		return nil
 	}
 	batch := make([]*awaited, 0, len(b.waiting))

@@ -53,6 +53,23 @@ func TestBatched_SharesTheWire(t *testing.T) {
 	}
 }
 
+// Ensure that while one lane has many calls on the wire, a call that comes later
+// need not wait for it.
+func TestBatched_AlwaysHasASecondLane(t *testing.T) {
+	server := newGate(t)
+	batched := newBatched(t, server, 2*alone, dial)
+	holders := server.occupy(t, batched, alone)
+	for range alone {
+		begin(t.Context(), batched, "keep")
+	}
+	eventually(t, "the others wait", func() bool { return batched.Waiting() == alone })
+	for range holders {
+		server.open <- struct{}{}
+	}
+	eventually(t, "one lane is left, which has all others", func() bool { return batched.inUse() == 1 })
+	wantValue(t, await(t, begin(t.Context(), batched, "later")), "later")
+}
+
 // Ensure that no lane waits for a connection of another one.
 func TestBatched_HasAConnectionForEachLane(t *testing.T) {
 	for poolSize := 1; poolSize <= 3; poolSize++ {
