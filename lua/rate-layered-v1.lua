@@ -10,7 +10,7 @@
 -- nothing was, and a level that is ALLOWED tells what is left without this call.
 -- Bounds and reply: manifest.json.
 
--- Of a rounded n / d they are exact: while n is an integer up to EXACT, and d one,
+-- Those of a rounded n / d are exact: while n is an integer below 2^53, and d one,
 -- rounding never takes a quotient onto or across an integer.
 local floor, ceil = math.floor, math.ceil
 
@@ -371,8 +371,8 @@ if not valid then
   return {'INVALID', now, now, 0, 0, 0, 0}
 end
 
--- Room for two levels at once is cheaper than to grow, and to assign one value at a
--- time than several. A reply ends at its first nil.
+-- Room for two levels at once is cheaper than to grow. A reply ends at its first nil.
+-- Below, to assign one value at a time is cheaper than several.
 local replies = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local pending = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 local refused = false

@@ -193,7 +193,7 @@ func floatProblem(value float64) typeProblem {
 	}
 }
 
-// integerForm is how integers are written in every layer. Other forms mean
+// integerForm is how integers are written in every source. Other forms mean
 // different numbers to different readers: 0100 is 64 to YAML 1.1 and 100 to
 // most people.
 var integerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)

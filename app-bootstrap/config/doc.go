@@ -1,8 +1,8 @@
 // Package config turns what an operator writes into a [Config]: typed,
 // validated and resolved, with secrets read and policies built.
 //
-// Four sources lie on top of each other, the later ones winning: the defaults,
-// one YAML file, the environment, and key=value pairs from the command line.
+// Three sources lie on top of the defaults, the later ones winning: one YAML file,
+// the environment, and key=value pairs from the command line.
 // [Load] reads them all and reports every fault at once as [Faults], each under
 // the full key that the operator wrote, because a start that fails five times
 // over five typing errors wastes an evening.

@@ -127,8 +127,8 @@ func (g given) originOf(key string) string {
 		return origin
 	}
 	first := ""
-	for given, origin := range g.origins {
-		if strings.HasPrefix(given, key+delimiter) && (first == "" || origin < first) {
+	for other, origin := range g.origins {
+		if strings.HasPrefix(other, key+delimiter) && (first == "" || origin < first) {
 			first = origin
 		}
 	}

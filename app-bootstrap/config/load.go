@@ -26,9 +26,9 @@ type Sources struct {
 // them together. Warnings name what has no effect.
 func Load(sources Sources) (Config, []Warning, error) {
 	var faults collector
-	given := readGiven(sources, &faults)
-	r := resolver{collector: &faults, sources: sources, given: given}
-	config := r.resolve(given.decode(&faults).App)
+	written := readGiven(sources, &faults)
+	r := resolver{collector: &faults, sources: sources, given: written}
+	config := r.resolve(written.decode(&faults).App)
 	if err := faults.sorted(); err != nil {
 		return Config{}, nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // refuseNulls reports keys without a value: "redis:" with nothing under it would
 // otherwise silently stand for a section of defaults. Keys that contain the
-// delimiter are reported, and removed, for another layer could not address them.
+// delimiter are reported, and removed, for another source could not address them.
 func refuseNulls(parent string, section map[string]any, faults *collector) {
 	for name, value := range section {
 		key := join(parent, name)
