@@ -42,7 +42,7 @@ func newLayersConfig(t testing.TB, routes ...edge.Route) (edge.Config, *ratelimi
 		Pseudonym:     newKey(t),
 		DefaultPolicy: "anonymous",
 		Routes:        routes,
-		Deadline:      time.Minute, // other machines stall for longer than the default allows
+		Deadline:      unhurried,
 		Layers: &edge.Layers{Port: layered, Levels: []edge.Level{
 			{Name: "agent", Policy: "tight", Subject: byHeader(t, "X-Agent")},
 			{Name: "org", Policy: "standard", Subject: byHeader(t, "X-Org")},

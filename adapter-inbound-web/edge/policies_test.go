@@ -14,6 +14,10 @@ import (
 	"example.com/weir/shared-contract/ratelimittest"
 )
 
+// unhurried is a deadline where none is tested: a busy machine may stall for longer
+// than the default.
+const unhurried = time.Minute
+
 func newPolicy(t testing.TB, id string, limit, maxCost int64) ratelimit.Policy {
 	t.Helper()
 	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
@@ -62,7 +66,7 @@ func newConfig(t testing.TB, routes ...edge.Route) (edge.Config, *ratelimittest.
 		Pseudonym:     newKey(t),
 		DefaultPolicy: "standard",
 		Routes:        routes,
-		Deadline:      time.Minute, // other machines stall for longer than the default allows
+		Deadline:      unhurried,
 	}, port
 }
 

@@ -25,6 +25,10 @@ import (
 	"example.com/weir/shared-contract/ratelimittest"
 )
 
+// unhurried is a deadline where none is tested: a busy machine may stall for longer
+// than the default.
+const unhurried = time.Minute
+
 // noon is when the model's clock stands still, and a window begins.
 var noon = time.Date(2026, 5, 23, 12, 0, 0, 0, time.UTC)
 
@@ -67,7 +71,7 @@ func newConfig(t testing.TB) (evaluation.Config, *ratelimittest.Recorder) {
 	port := &ratelimittest.Recorder{Next: ratelimittest.NewMemory(catalog, func() time.Time { return noon })}
 	return evaluation.Config{
 		Port: port, Catalog: catalog, Pseudonym: newKey(t), DefaultPolicy: "edge-default",
-		Deadline: time.Minute, // other machines stall for longer than the default allows
+		Deadline: unhurried,
 	}, port
 }
 

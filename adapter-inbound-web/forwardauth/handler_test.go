@@ -31,6 +31,10 @@ const (
 	stranger = "203.0.113.9:40000" // not
 )
 
+// unhurried is a deadline where none is tested: a busy machine may stall for longer
+// than the default.
+const unhurried = time.Minute
+
 func newPolicy(t testing.TB, id string, limit int64) ratelimit.Policy {
 	t.Helper()
 	policy, err := ratelimit.NewPolicy(ratelimit.PolicySpec{
@@ -82,7 +86,7 @@ func newConfig(t testing.TB) (edge.Config, *ratelimittest.Recorder) {
 		Pseudonym:     newKey(t),
 		DefaultPolicy: "standard",
 		Subject:       newExtractor(t, subject.Config{}),
-		Deadline:      time.Minute, // other machines stall for longer than the default allows
+		Deadline:      unhurried,
 		Routes: []edge.Route{
 			{Pattern: "POST /login", Policy: "tight"},
 			{Pattern: "GET /health", Exempt: true},

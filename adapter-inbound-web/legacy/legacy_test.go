@@ -14,6 +14,10 @@ import (
 	"example.com/weir/shared-contract/ratelimittest"
 )
 
+// unhurried is a deadline where none is tested: a busy machine may stall for longer
+// than the default.
+const unhurried = time.Minute
+
 // slidingLog is a policy of the algorithm that the local limiter comes closest to.
 func slidingLog(t testing.TB, id string, limit int64, window time.Duration) ratelimit.Policy {
 	t.Helper()
@@ -68,7 +72,7 @@ func remembered(t testing.TB, policies ...ratelimit.Policy) legacy.Config {
 	t.Helper()
 	config := over(t, nil, policies...)
 	config.Port = ratelimittest.NewMemory(config.Catalog, time.Now)
-	config.Deadline = time.Minute // other machines stall for longer than the default allows
+	config.Deadline = unhurried
 	return config
 }
 

@@ -102,7 +102,7 @@ func expectNoLeak(t *testing.T, existing goleak.Option) {
 
 // leak names goroutines that did not exist before and do not end.
 func leak(existing goleak.Option) error {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := goleak.Find(existing)
 		if err == nil || time.Now().After(deadline) {
 			return err

@@ -96,8 +96,8 @@ func arrivals(t *testing.T, weir *process) (refusals, calm []time.Duration) {
 		}
 	}
 	all.Wait()
-	if len(refusals) == 0 || len(calm) == 0 {
-		t.Fatalf("of %d requests nothing is known", most)
+	if len(refusals) < most/2 || len(calm) < most/20 {
+		t.Fatalf("of %d requests only %d are known, and %d of /livez", most, len(refusals), len(calm))
 	}
 	return refusals, calm
 }

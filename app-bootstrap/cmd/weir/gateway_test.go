@@ -144,7 +144,7 @@ func TestWeir_SlowLoris(t *testing.T) {
 		}
 	}
 	// Now and then it is the machine that stalls.
-	if late > normal/2 {
+	if late > normal/10 {
 		t.Errorf("%d of %d normal clients waited for more than %v", late, normal, served)
 	}
 	var all sync.WaitGroup
@@ -193,7 +193,8 @@ func TestWeir_SlowUpstream(t *testing.T) {
 	weir := inFrontOf(t, application, "--set", "app.web.gateway.response-header-timeout=1s")
 	var got response
 	for range 5 { // a machine may stall for the rest of the second
-		if got = send(t, get(weir.public+"/?pause=100ms")); got.status == http.StatusOK {
+		begin := time.Now()
+		if got = send(t, get(weir.public+"/?pause=100ms")); got.status == http.StatusOK || time.Since(begin) < time.Second {
 			break
 		}
 	}
