@@ -176,7 +176,7 @@ func (r *faultRun) wantOutcomes(work *traffic, from, until time.Time) {
 	for _, one := range work.answersAfter(0) {
 		switch {
 		case one.start.Before(from) || one.end.After(until) || r.belongs(one.class):
-		case slices.Contains(outage, one.class):
+		case one.class == "unavailable connection" || one.class == "unavailable saturated":
 			late[one.class]++
 		default:
 			unwanted[one.class]++

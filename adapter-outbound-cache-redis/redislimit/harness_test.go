@@ -154,6 +154,36 @@ func decide(t testing.TB, port ratelimit.EdgePort, r ratelimit.Request) ratelimi
 	return evaluated.Decision
 }
 
+// soon polls until condition holds, and reports false if it does not in more time
+// than a limiter may take.
+func soon(condition func() bool) bool {
+	for deadline := time.Now().Add(callerTimeout); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return condition()
+		}
+	}
+	return true
+}
+
+// eventually is soon for what must come to hold.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	if !soon(condition) {
+		t.Fatalf("it must come to be that %s", what)
+	}
+}
+
+// awaitLabel polls until want is the label of an evaluation, and gives how long
+// that took.
+func awaitLabel(t testing.TB, port ratelimit.EdgePort, want string) (took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	eventually(t, "an evaluation is "+want, func() bool {
+		return label(evaluate(t, port, request(t, "p", "somebody", 1))) == want
+	})
+	return time.Since(start)
+}
+
 // level is one unit for a subject, under the policy with the level's name.
 func level(t testing.TB, name, subject string) ratelimit.Level {
 	t.Helper()

@@ -90,11 +90,9 @@ func TestClose(t *testing.T) {
 	<-arrived
 	closed := make(chan error, 1)
 	closing.Go(func() { closed <- limiter.Close(t.Context()) })
-	for deadline := time.Now().Add(callerTimeout); label(evaluate(t, limiter, request(t, "p", "b", 1))) != "unavailable shutting-down"; {
-		if time.Now().After(deadline) {
-			t.Fatal("a closing limiter does not refuse")
-		}
-	}
+	eventually(t, "a closing limiter refuses", func() bool {
+		return label(evaluate(t, limiter, request(t, "p", "b", 1))) == "unavailable shutting-down"
+	})
 	select {
 	case err := <-closed:
 		t.Fatalf("closed (%v) while an evaluation was in flight", err)

@@ -17,6 +17,7 @@ func TestSlidingLogExample(t *testing.T) {
 		client := server.Client(t)
 		limiter := newLimiter(t, config(t, server.Addr, policySpec("p", ratelimit.SlidingLog{Limit: 5, Window: time.Hour})))
 		key := ""
+		var began time.Time // by the server's clock
 		for i, step := range []struct {
 			later   time.Duration
 			cost    int64
@@ -41,7 +42,11 @@ func TestSlidingLogExample(t *testing.T) {
 			}
 			decision := decide(t, limiter, request(t, "p", "somebody", step.cost))
 			key = onlyKey(t, client)
-			waits := decision.RetryAfter <= step.wait && decision.RetryAfter >= max(0, step.wait-time.Minute)
+			now := decision.ResetAt.Add(-decision.ResetAfter)
+			if i == 0 {
+				began = now
+			}
+			waits := decision.RetryAfter <= step.wait && decision.RetryAfter >= max(0, step.wait-now.Sub(began))
 			if decision.Allowed != step.allowed || decision.Remaining != step.left || !waits || decision.Certainty != ratelimit.Certain {
 				t.Fatalf("step %d: decision is %+v, must be %+v", i, decision, step)
 			}

@@ -235,8 +235,8 @@ func TestTLSCertificateIsRenewed(t *testing.T) {
 			return client()
 		},
 	}))
-	eventually(t, limiter, "allowed")
-	eventually(t, limiter, "allowed")
+	awaitLabel(t, limiter, "allowed")
+	awaitLabel(t, limiter, "allowed")
 	if n := asked.Load(); n != int64(server.Connections()) || n < 2 {
 		t.Errorf("asked %d times for %d connections", n, server.Connections())
 	}
