@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// alone is how many calls are on the wire until others wait to share it: a
-	// server answers so few sooner than they would have gathered.
-	alone = 16
+	// alone is how many calls are on the wire until others wait to share it: so few
+	// are answered sooner than they would gather, and cost no more.
+	alone = 8
 	// batches is how many are on the wire at one time while calls wait, each over a
 	// connection of its own: enough that the server always has one to work on.
 	batches = 2
