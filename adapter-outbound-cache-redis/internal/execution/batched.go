@@ -161,30 +161,25 @@ func (b *Batched) keepsLane() bool {
 
 // serve has a lane, until it gives it up.
 func (b *Batched) serve() {
+	var batch []*awaited
 	for {
 		// Those who have just been answered may have more to ask: they go first,
 		// and then share a batch.
 		runtime.Gosched()
-		batch := b.board()
-		if batch == nil {
+		if batch = b.board(len(batch)); batch == nil {
 			return
 		}
 		b.carry(batch)
-		b.arrived(len(batch))
 	}
 }
 
-func (b *Batched) arrived(calls int) {
+// board ends the calls of the batch before, and takes as many waiting calls as fit
+// into the next, in order of arrival; it drops those whose callers have left. It
+// returns nil if the lane was given up.
+func (b *Batched) board(before int) []*awaited {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sent -= calls
-}
-
-// board takes as many waiting calls as fit into one batch, in order of arrival,
-// and drops those whose callers have left. It returns nil if the lane was given up.
-func (b *Batched) board() []*awaited {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.sent -= before
 	if !b.keepsLane() {
 		return nil
 	}
