@@ -48,7 +48,7 @@ func goodEvaluations() []table.Evaluation {
 	}
 	for _, name := range []string{"weir/fixed-window/batched", "weir/sliding-counter/batched", "weir/token-bucket/batched"} {
 		add(weir, name, most)
-		add(table.Evaluation{PerSecond: 95}, name, fewer)
+		add(table.Evaluation{PerSecond: 85}, name, fewer)
 	}
 	add(table.Evaluation{PerSecond: 100, P99: 100, Client: 10}, "redis_rate", most)
 	add(table.Evaluation{PerSecond: 100}, "redis_rate", fewer)
