@@ -32,7 +32,7 @@ run-redis: ## Run the service over a throw-away Redis, as examples/redis.yaml sa
 
 .PHONY: test
 test: ## Test every module on every kind of Redis server that this machine can run.
-	lanes=$$(scripts/test-servers) && env "$$lanes" go test $(RACE) -count=1 -timeout 5m work
+	lanes=$$(scripts/test-servers) && env "$$lanes" go test $(RACE) -count=1 -timeout 10m work
 	cd bench && GOWORK=off go test ./...
 
 .PHONY: test-system
