@@ -383,12 +383,7 @@ func TestNobodyListens(t *testing.T) {
 // Ensure that waiting for a connection is bounded and charges nothing, and that
 // a caller who leaves after dispatch is answered in doubt.
 func TestPoolWaitAndCancellation(t *testing.T) {
-	ended := make(chan struct{})
-	hangUp := sync.OnceFunc(func() { close(ended) })
-	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
-		<-ended
-		return fakeredis.Reply{Close: true}
-	}))
+	server, hangUp := startHolding(t, hangsUp)
 	c := config(t, server.Addr, policySpec("p", endlessFive))
 	c.Dispatch = redislimit.Pooled
 	c.PoolSize, c.PoolTimeout = 1, 50*time.Millisecond
@@ -399,7 +394,7 @@ func TestPoolWaitAndCancellation(t *testing.T) {
 	var holder sync.WaitGroup
 	var held ratelimit.Outcome
 	holder.Go(func() { held = limiter.Evaluate(ctx, request(t, "p", "a", 1)) })
-	t.Cleanup(hangUp)
+	defer hangUp()
 	awaitEvaluations(t, server, 1)
 	cancel()
 	start := time.Now()

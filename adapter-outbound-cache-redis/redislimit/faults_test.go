@@ -473,12 +473,7 @@ func TestConnections(t *testing.T) {
 // that there is room again once one of them has ended.
 func TestAdmission(t *testing.T) {
 	const most = 2
-	answer := make(chan struct{})
-	letGo := sync.OnceFunc(func() { close(answer) })
-	server := fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
-		<-answer
-		return fakeredis.Reply{Text: allowed}
-	}))
+	server, letGo := startHolding(t, obliging)
 	c := config(t, server.Addr, policySpec("p", endlessFive))
 	c.MaxInFlight = most
 	limiter := newLimiter(t, c)
@@ -487,7 +482,7 @@ func TestAdmission(t *testing.T) {
 	for range most {
 		waiting.Go(func() { seen.note(label(evaluate(t, limiter, request(t, "p", "somebody", 1))), 0) })
 	}
-	t.Cleanup(letGo)
+	defer letGo()
 	awaitEvaluations(t, server, most)
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "unavailable saturated")
 	letGo()
@@ -496,6 +491,18 @@ func TestAdmission(t *testing.T) {
 		t.Errorf("outcomes %v, must be %d allowed", seen.counts, most)
 	}
 	wantLabel(t, evaluate(t, limiter, request(t, "p", "somebody", 1)), "allowed")
+}
+
+// startHolding starts a server that gives every evaluation the same reply, but none
+// before it is let go.
+func startHolding(t *testing.T, reply fakeredis.Reply) (server *fakeredis.Server, letGo func()) {
+	t.Helper()
+	answer := make(chan struct{})
+	server = fakeredis.Start(t, fakeredis.Polite(func(string, []string) fakeredis.Reply {
+		<-answer
+		return reply
+	}))
+	return server, sync.OnceFunc(func() { close(answer) })
 }
 
 // awaitEvaluations polls until as many have reached the server.

@@ -40,14 +40,13 @@ func newContainer(ctx context.Context, image string, how setup) (*container, err
 	if err != nil {
 		return nil, fmt.Errorf("connect to Docker: %w", err)
 	}
-	// Docker would choose another port after each restart, so it is chosen here.
-	port, err := freePort(ctx)
+	host, bind, err := publishedOn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	host, bind, err := publishedOn(ctx)
+	// Docker would choose another port after each restart, so it is chosen here.
+	port, err := freePort(ctx)
 	if err != nil {
-		port.giveBack()
 		return nil, err
 	}
 	exposed := strconv.Itoa(redisPort) + "/tcp"
@@ -65,8 +64,9 @@ func newContainer(ctx context.Context, image string, how setup) (*container, err
 	)
 	c := &container{docker: api, inside: inside, port: port, addr: net.JoinHostPort(host, port.String())}
 	if err != nil {
-		port.giveBack()
-		if inside != nil {
+		if inside == nil {
+			port.giveBack()
+		} else {
 			_ = c.remove(ctx)
 		}
 		return nil, fmt.Errorf("start %s: %w", image, err)
